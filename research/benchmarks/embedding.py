@@ -36,9 +36,10 @@ from wm.attacks.detection import Measure, Strategy, detect
 from wm.datasets import Source, Split, load, split
 from wm.embedding import EmbeddingTask
 from wm.embedding.common import draw_trigger_rows, trigger_size
+from wm.embedding.growing import Grower
 from wm.embedding.options import Adjust, Training, TrainOptions
 from wm.embedding.paper import embed_paper
-from wm.embedding.training import Caps, adjusted_caps, fit_trees, honest_forest
+from wm.embedding.training import Caps, adjusted_caps, fit_trees, fitting, honest_forest
 from wm.embedding.tuning import Hyperparameters
 from wm.forest import Forest
 from wm.signature import random_signature
@@ -215,9 +216,10 @@ def peaks(dataset: str, task: EmbeddingTask) -> list[Peak]:
 
 
 def _peak(what: str, task: EmbeddingTask, sender: Connection) -> None:
-    """Send the memory before and at the peak of a fit, in MiB; a first small fit loads all libraries."""
-    small = fit_trees(task.X[:50], np.arange(50) % 2, n_trees=1, caps=Caps(2, None), seed=0)
-    Forest.from_sklearn(small)
+    """Send the memory before and at the peak of a fit, in MiB; one by each way loads all libraries."""
+    X, y = task.X[:50], np.arange(50) % 2
+    Forest.from_sklearn(fit_trees(X, y, n_trees=1, caps=Caps(2, None), seed=0))
+    Grower.like(fitting(task.caps), X, y, (0,), heavy=np.arange(3), times=10**6)
     Path("/proc/self/clear_refs").write_text("5")  # the peak is now what is in use
     before = common.peak_mb(os.getpid())
     if what == "plain":
