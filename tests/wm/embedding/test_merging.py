@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wm.embedding.merging import merged_rows
+from wm.embedding.merging import merged_rows, row_order
 
 pairs = st.tuples(st.sampled_from([-1.0, -0.0, 0.0, 2.5]), st.sampled_from([0.0, 1.0]))
 rows_of_any_weight = st.lists(st.tuples(pairs, st.integers(0, 2), st.integers(0, 3)), min_size=1, max_size=20)
@@ -43,3 +43,16 @@ def test_repeating_is_weighting_and_order_is_nothing(rows, random):
         assert not as_counter(merged_rows(*arrays(rows)))
         return
     assert as_counter(merged_rows(*arrays(repeated))) == as_counter(merged_rows(*arrays(rows)))
+
+
+@given(st.integers(0, 2**31 - 1), st.integers(0, 60), st.integers(1, 5), st.integers(1, 6))
+def test_the_order_is_that_of_a_sort_by_all_columns(seed, n, d, values):
+    rng = np.random.default_rng(seed)
+    X = rng.choice([-0.0, 0.0, *rng.standard_normal(values)], (n, d)).astype(np.float32)
+    codes = rng.integers(0, 2, n)
+    order, is_new = row_order(X, codes)
+    assert order.tolist() == np.lexsort((codes, *X.T[::-1])).tolist()
+    whole = np.column_stack([X, codes])[order]
+    assert is_new.tolist() == [
+        place == 0 or bool((whole[place] != whole[place - 1]).any()) for place in range(n)
+    ]

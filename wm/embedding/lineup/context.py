@@ -22,6 +22,7 @@ from wm.claims.commitment import whole
 from wm.claims.lineup import Drawn, LineupHeader, drawn_value
 from wm.claims.lineup_keys import tree_seed
 from wm.claims.lineup_settings import Settings
+from wm.embedding.merging import row_order
 from wm.errors import ClaimError, EmbeddingError
 
 LIBRARIES = ("scikit-learn", "numpy")
@@ -59,9 +60,11 @@ def canonical_rows(X: NDArray[np.float32], y: NDArray[np.int64]) -> TrainingRows
         )
     if not np.isfinite(X).all() or set(np.unique(y).tolist()) != {0, 1}:
         raise EmbeddingError("training rows must be finite, with labels 0 and 1, both of them present")
-    plain = np.ascontiguousarray(X, dtype=np.float32) + np.float32(0.0)
-    order = np.lexsort((y, *plain.T[::-1]))
-    return TrainingRows(np.ascontiguousarray(plain[order]), y[order].astype(np.int64))
+    plain = X.astype(np.float32, copy=False)
+    order, _ = row_order(plain, y)
+    rows = np.ascontiguousarray(plain[order])
+    rows += np.float32(0.0)
+    return TrainingRows(rows, y[order].astype(np.int64))
 
 
 def context_hash(
