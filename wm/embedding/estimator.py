@@ -34,7 +34,7 @@ from wm.embedding.lineup.rows import fitted_lineup
 from wm.embedding.merging import MergedRows
 from wm.embedding.options import DEFAULTS, Training, TrainOptions
 from wm.embedding.signature_sources import derived_signature, drawn_signature, given_signature
-from wm.embedding.training import Caps, adjusted_caps, fit_trees
+from wm.embedding.training import Caps, adjusted_caps, honest_forest
 from wm.embedding.tuning import Hyperparameters
 from wm.embedding.watermark import Plan, WatermarkedForest, watermark_rows
 from wm.errors import ClaimError, EmbeddingError, FitError, SignatureError
@@ -317,7 +317,7 @@ class WatermarkedForestClassifier(WatermarkedClassifier):
             )
             try:
                 made = watermark_rows(
-                    rows.X, rows.codes, self._class_names(), plan, sample_weight=rows.weight
+                    rows.X, rows.codes, self._class_names(), plan, sample_weight=rows.uneven
                 )
             except EmbeddingError:
                 if attempt == len(attempts):
@@ -330,20 +330,19 @@ class WatermarkedForestClassifier(WatermarkedClassifier):
         """Yield the limits to try, the strictest first."""
         chosen = Hyperparameters(self.n_estimators, self.max_depth)
         if self.adjust is not None:
-            standard = fit_trees(
+            standard = honest_forest(
                 rows.X,
                 rows.codes,
                 n_trees=self.n_estimators,
                 caps=self._caps(Caps(self.max_depth, None)),
                 seed=streams.integer_seed(seed, Role.STANDARD_FOREST, 0),
-                sample_weight=rows.weight,
+                sample_weight=rows.uneven,
                 n_jobs=self.n_jobs or 1,
             )
-            forest = Forest.from_sklearn(standard)
             if self.adjust in ("auto", "paper"):
-                yield self._caps(adjusted_caps(forest, chosen.max_depth, "paper"))
+                yield self._caps(adjusted_caps(standard, chosen.max_depth, "paper"))
             if self.adjust in ("auto", "artifact"):
-                yield self._caps(adjusted_caps(forest, chosen.max_depth, "artifact"))
+                yield self._caps(adjusted_caps(standard, chosen.max_depth, "artifact"))
         if self.adjust in ("auto", None):
             yield self._caps(Caps(self.max_depth, None))
 

@@ -10,7 +10,8 @@ A tree that must be right fits with almost no weight and would have the shape of
 must be wrong needs a large weight, and counting leaves would distinguish the two. Trees that must be right
 therefore start at a larger weight (`MIN_START`, ADR 0014).
 
-Measured on breast-cancer, MNIST2-6 and ijcnn1: 1.2 fits a tree, each a fraction of scikit-learn's time (ADR 35).
+Measured on breast-cancer, MNIST2-6 and ijcnn1: 1.2 fits a tree, each in a fraction of scikit-learn's time
+(ADR 35).
 """
 
 from __future__ import annotations

@@ -16,7 +16,6 @@ from wm.embedding.growing import tree_seeds
 from wm.embedding.training import fit_trees, forest_of, trigger_grower
 from wm.errors import EmbeddingError
 
-
 _TIMES = 4
 """Rounds to expect at least."""
 

@@ -113,7 +113,14 @@ def forest_of(trees: Sequence[Any]) -> Forest:
 
 
 def honest_forest(
-    X: NDArray[np.float32], y: NDArray[np.int64], *, n_trees: int, caps: Caps, seed: int, n_jobs: int = 1
+    X: NDArray[np.float32],
+    y: NDArray[np.int64],
+    *,
+    n_trees: int,
+    caps: Caps,
+    seed: int,
+    sample_weight: NDArray[np.float64] | None = None,
+    n_jobs: int = 1,
 ) -> Forest:
     """Return a forest with no watermark.
 
@@ -128,13 +135,18 @@ def honest_forest(
         watermarked one.
     seed
         scikit-learn's `random_state`.
+    sample_weight : (n,) or None
+        None: 1 each.
     n_jobs
         Threads, as joblib counts them; they change no result.
     """
-    grower = Grower.like(fitting(caps), X, y, tree_seeds(seed, n_trees))
-    if grower is not None:
-        return grower.forest(caps.max_depth, np.unique(y), n_jobs)
-    return Forest.from_sklearn(fit_trees(X, y, n_trees=n_trees, caps=caps, seed=seed, n_jobs=n_jobs))
+    if sample_weight is None:
+        grower = Grower.like(fitting(caps), X, y, tree_seeds(seed, n_trees))
+        if grower is not None:
+            return grower.forest(caps.max_depth, np.unique(y), n_jobs)
+    return Forest.from_sklearn(
+        fit_trees(X, y, n_trees=n_trees, caps=caps, seed=seed, sample_weight=sample_weight, n_jobs=n_jobs)
+    )
 
 
 def adjusted_caps(standard: Forest, max_depth: int | None, adjust: Adjust) -> Caps:
