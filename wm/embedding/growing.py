@@ -245,7 +245,10 @@ class Grower:
         samples = self._samples.copy()
         if self._is_sampled:
             samples = np.repeat(samples, bootstrap_counts(seed, len(samples)))
-        room = 2 * min(len(samples), len(samples) if leaves is None else leaves) - 1
+        room = 2 * len(samples) - 1
+        if leaves is not None:
+            leaves = min(leaves, len(samples))
+            room = 2 * leaves - 1
         if max_depth is not None and max_depth < math.log2(room):
             room = 2 ** (max_depth + 1) - 1
         nodes: tuple[NDArray[Any], ...] = tuple(np.empty(room, dtype=kind) for kind in _NODES)
@@ -282,7 +285,7 @@ def _some_of(codes: NDArray[np.int64], heavy: NDArray[np.int64] | None) -> NDArr
 
 
 def _are_equal(theirs: Any, ours: GrownTree, *, sampled: bool) -> bool:
-    """Return whether a tree is scikit-learn's `tree_`, to the last bit, which counts sampled rows once."""
+    """Return whether a tree is scikit-learn's `tree_`, which counts rows once that a sample repeats."""
     inner = ours.left >= 0
     return theirs.node_count == len(inner) and all(
         np.array_equal(*pair)

@@ -61,25 +61,17 @@ def grow(columns, samples, limits, weight, state, nodes):
     ones, heavy, heavy_ones = counted(samples)
     stack[0, 0], stack[0, 1], stack[0, 2], stack[0, 3], stack[0, 4] = 0, n, 0, -1, 0
     stack[0, 5], stack[0, 6], stack[0, 7] = ones, heavy, heavy_ones
-    all_, all_ones = float(n) + extra * float(heavy), float(ones) + extra * float(heavy_ones)
+    all_, all_ones = mass(n, heavy, extra), mass(ones, heavy_ones, extra)
     impurities[0] = gini(all_, all_ones)
     top, size, deepest = 1, 0, 0
     if state == 0:
         state = 1
     while top > 0:
         top -= 1
-        start, end, depth, parent, known = (
-            stack[top, 0],
-            stack[top, 1],
-            stack[top, 2],
-            stack[top, 3],
-            stack[top, 4],
-        )
-        ones, heavy, heavy_ones, impurity = stack[top, 5], stack[top, 6], stack[top, 7], impurities[top]
-        total, total_ones = (
-            float(end - start) + extra * float(heavy),
-            float(ones) + extra * float(heavy_ones),
-        )
+        start, end, depth, parent = stack[top, 0], stack[top, 1], stack[top, 2], stack[top, 3]
+        known, ones, heavy, heavy_ones = stack[top, 4], stack[top, 5], stack[top, 6], stack[top, 7]
+        impurity = impurities[top]
+        total, total_ones = mass(end - start, heavy, extra), mass(ones, heavy_ones, extra)
         chosen, rank, threshold = -1, np.uint64(0), 0.0
         left_rows, left_ones, left_heavy, left_heavy_ones = 0, 0, 0, 0
         impure_left = impure_right = 0.0
@@ -93,8 +85,8 @@ def grow(columns, samples, limits, weight, state, nodes):
             improvement, impure_left, impure_right = improved(
                 all_,
                 (total, total_ones, impurity),
-                float(left_rows) + extra * float(left_heavy),
-                float(left_ones) + extra * float(left_heavy_ones),
+                mass(left_rows, left_heavy, extra),
+                mass(left_ones, left_heavy_ones, extra),
             )
             if improvement + EPSILON < 0.0:
                 chosen, threshold = -1, 0.0
@@ -144,20 +136,17 @@ def grow_best_first(columns, samples, limits, max_leaves, weight, state, nodes):
     if state == 0:
         state = 1
     ones, heavy, heavy_ones = counted(samples)
-    all_ = float(n) + extra * float(heavy)
+    all_ = mass(n, heavy, extra)
     places[0, 0], places[0, 1], places[0, 2] = 0, n, 0
     counts[0, 0], counts[0, 1], counts[0, 2] = ones, heavy, heavy_ones
-    gains[0, 0] = gini(all_, float(ones) + extra * float(heavy_ones))
+    gains[0, 0] = gini(all_, mass(ones, heavy_ones, extra))
     first, size, splits, deepest = 0, 1, max_leaves - 1, 0
     while True:
         # Nodes that are new: their best splits.
         for node in range(first, size):
             start, end, depth = places[node, 0], places[node, 1], places[node, 2]
             ones, heavy, heavy_ones = counts[node, 0], counts[node, 1], counts[node, 2]
-            total, total_ones = (
-                float(end - start) + extra * float(heavy),
-                float(ones) + extra * float(heavy_ones),
-            )
+            total, total_ones = mass(end - start, heavy, extra), mass(ones, heavy_ones, extra)
             chosen, threshold = -1, 0.0
             gains[node, 1] = 0.0
             if depth < max_depth and end - start >= 2 * min_leaf and gains[node, 0] > EPSILON:
@@ -168,8 +157,8 @@ def grow_best_first(columns, samples, limits, max_leaves, weight, state, nodes):
                     gain, impure_left, impure_right = improved(
                         all_,
                         (total, total_ones, gains[node, 0]),
-                        float(to_left[0]) + extra * float(to_left[2]),
-                        float(to_left[1]) + extra * float(to_left[3]),
+                        mass(to_left[0], to_left[2], extra),
+                        mass(to_left[1], to_left[3], extra),
                     )
                     if not gain + EPSILON < 0.0:
                         chosen, rank, threshold = found
@@ -330,7 +319,7 @@ def best_split(columns, samples, counts, limits, extra, space, known, state):
     _, min_leaf, max_features = limits
     ones, heavy, both = counts
     rows, n_features = len(samples), len(features)
-    total, total_ones = float(rows) + extra * float(heavy), float(ones) + extra * float(both)
+    total, total_ones = mass(rows, heavy, extra), mass(ones, both, extra)
     chosen, best, best_rank, best_threshold = -1, -np.inf, np.uint64(0), 0.0
     best_rows = best_ones = best_heavy = best_both = np.int64(0)
     # Features are drawn without replacement, constant ones set aside: features[:drawn] are known to
@@ -399,8 +388,8 @@ def best_split(columns, samples, counts, limits, extra, space, known, state):
                     at += np.uint64(1)
             is_allowed = left_rows >= min_leaf and rows - left_rows >= min_leaf
             if is_allowed and not (values[base + rank] <= values[base + previous] + SAME):
-                on_left = float(left_rows) + extra * float(left_heavy)
-                ones_left = float(left_ones) + extra * float(left_both)
+                on_left = mass(left_rows, left_heavy, extra)
+                ones_left = mass(left_ones, left_both, extra)
                 on_right, ones_right = total - on_left, total_ones - ones_left
                 proxy = -on_right * gini(on_right, ones_right) - on_left * gini(on_left, ones_left)
                 if proxy > best:
@@ -458,6 +447,12 @@ def divide(samples, column, rank):
         else:
             j -= 1
             samples[i], samples[j] = samples[j], samples[i]
+
+
+@compiled(error_model="numpy", inline="always")
+def mass(rows, heavy, extra):
+    """Return the weight of some rows, of which some are heavy."""
+    return float(rows) + extra * float(heavy)
 
 
 @compiled(error_model="numpy", inline="always")
