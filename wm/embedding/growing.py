@@ -228,18 +228,21 @@ class Grower:
         is_exact = weight % UNIT == 0 and weight * len(self._samples) < _MAX_SUM
         return replace(self, _weight=weight) if is_exact else None
 
-    def fitted(self, tree: int) -> Any:
-        """Return scikit-learn's fitted `DecisionTreeClassifier`, by the tree's index among the seeds."""
+    def fitted(self, seed: int) -> Any:
+        """Return scikit-learn's fitted `DecisionTreeClassifier` of any seed."""
         made = copy.copy(self._first)
-        made.random_state = self.seeds[tree]
-        made.tree_ = self.grow(tree, made.max_depth).sklearn(made.n_features_in_)
+        made.random_state = seed
+        made.tree_ = self._grow(seed, made.max_depth).sklearn(made.n_features_in_)
         return made
 
     def grow(self, tree: int, max_depth: int | None) -> GrownTree:
         """Grow a tree by its index among the seeds."""
+        return self._grow(self.seeds[tree], max_depth)
+
+    def _grow(self, seed: int, max_depth: int | None) -> GrownTree:
         from wm.embedding.growing_kernel import grow, grow_best_first
 
-        seed, leaves = self.seeds[tree], self._first.max_leaf_nodes
+        leaves = self._first.max_leaf_nodes
         # As scikit-learn's splitter draws the state of its own generator.
         state = int(np.random.RandomState(seed).randint(0, 2**31 - 1))
         samples = self._samples.copy()

@@ -45,11 +45,15 @@ MIN_START: dict[TreeKind, float] = {"right": 32.0, "wrong": 1.0}
 PRECISION = 1.05
 """Factor between the weight that `least_weight` finds and one that is known to be too small."""
 
+SEEDS = 3
+"""Seeds that a tree is fitted with at most. Under tight limits some seeds draw features with which a tree
+fits at no weight, or at few, while most others do."""
+
 REPORTED = 16
 """Trees after which a wave's progress is reported: the last waves of large forests take hours."""
 
 MAX_WEIGHT = 2.0**20
-"""A tree that fails with trigger rows a million times as heavy as other rows is too small to fit them."""
+"""A tree that fails with trigger rows a million times as heavy as other rows fails with heavier ones too."""
 
 
 @dataclass(frozen=True)
@@ -72,13 +76,12 @@ class TaskFits:
         """Return how a task's trees, each with a seed of its own, are fitted."""
         return cls(task, trigger_grower(task, task.tree_seeds))
 
-    def fit(self, y: NDArray[np.int64], position: int, weight: float) -> Any:
-        """Return the `DecisionTreeClassifier` of a position, fitted to labels, (n,)."""
+    def fit(self, y: NDArray[np.int64], seed: int, weight: float) -> Any:
+        """Return the `DecisionTreeClassifier` of a seed, fitted to labels, (n,)."""
         task, grower = self.task, self.grower and self.grower.weighted(weight)
         if grower is not None:
-            return grower.relabelled(y).fitted(position)
-        seed, weights = task.tree_seeds[position], task.weights(weight)
-        return fit_tree(task.X, y, caps=task.caps, seed=seed, sample_weight=weights)
+            return grower.relabelled(y).fitted(seed)
+        return fit_tree(task.X, y, caps=task.caps, seed=seed, sample_weight=task.weights(weight))
 
 
 @dataclass
@@ -88,26 +91,31 @@ class TreeFits:
     each: TaskFits
     y: NDArray[np.int64]
     position: int
+    seed: int
     found: Any = None
     fits: int = 0
     low: float | None = None
     """Weight of the last failure; there is none while every weight tried has fitted."""
     high: float = math.inf
-    missed: int = 0
-    """Trigger rows that the last fit missed."""
+    missed: float = math.inf
+    """Fewest trigger rows that a fit missed."""
+    largest: float = 0.0
+    """Largest weight tried."""
 
     def fits_at(self, weight: float) -> bool:
         """Fit the tree with trigger rows of about a weight, and return whether it fits them all."""
         task, trigger = self.each.task, self.each.task.trigger_rows
         weight = max(1.0, round(weight / UNIT) * UNIT)
-        tree = self.each.fit(self.y, self.position, weight)
+        tree = self.each.fit(self.y, self.seed, weight)
         self.fits += 1
-        self.missed = int((tree.predict(task.X[trigger], check_input=False) != self.y[trigger]).sum())
-        if self.missed:
+        self.largest = max(self.largest, weight)
+        missed = int((tree.predict(task.X[trigger], check_input=False) != self.y[trigger]).sum())
+        self.missed = min(self.missed, missed)
+        if missed:
             self.low = weight
         else:
             self.found, self.high = tree, weight
-        return not self.missed
+        return not missed
 
     def fitted(self) -> FittedTree:
         """Return the tree that fits; only if there is one."""
@@ -126,6 +134,10 @@ class TreeFits:
             weight *= growth
         return True
 
+    def take_next_seed(self) -> None:
+        """Draw another seed for the tree."""
+        self.seed, self.low = int(np.random.RandomState(self.seed).randint(2**31 - 1)), None
+
     def lower_weight(self, growth: float) -> None:
         """Divide the weight by `growth` until the tree fails or weighs 1; call after `raise_weight`."""
         while self.low is None and self.high > 1 and self.may_fit():
@@ -139,13 +151,18 @@ class TreeFits:
 
 def fit_one(each: TaskFits, y: NDArray[np.int64], position: int, start: Start) -> TreeFits:
     """Fit a tree to the trigger rows' labels in y, (n,); their weight is raised until it fits, or fails."""
-    tree = TreeFits(each, y, position)
-    if tree.raise_weight(start.weight, FIRST_GROWTH if start.blind else GROWTH):
-        if start.blind:
-            tree.bisect(GROWTH)
-        if each.task.fit.least_weight:
-            tree.lower_weight(GROWTH)
-            tree.bisect(PRECISION)
+    tree = TreeFits(each, y, position, each.task.tree_seeds[position])
+    seeds = 1
+    while not tree.raise_weight(start.weight, FIRST_GROWTH if start.blind else GROWTH):
+        if seeds == SEEDS or not tree.may_fit():
+            return tree
+        tree.take_next_seed()
+        seeds += 1
+    if start.blind:
+        tree.bisect(GROWTH)
+    if each.task.fit.least_weight:
+        tree.lower_weight(GROWTH)
+        tree.bisect(PRECISION)
     return tree
 
 
@@ -223,5 +240,5 @@ def raise_on_failure(task: EmbeddingTask, wave: Wave, results: Sequence[TreeFits
         raise EmbeddingError(
             f"the watermark does not fit: {len(failures)} of {len(wave)} trees fail; one that must be {kind} "
             f"still misses {worst.missed} of the {len(task.trigger_rows)} trigger rows after "
-            f"{worst.fits} fits (trigger weight {worst.low:g}): {more}, or take fewer trigger rows"
+            f"{worst.fits} fits (trigger weights up to {worst.largest:g}): {more}, or take fewer trigger rows"
         )

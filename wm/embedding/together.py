@@ -61,7 +61,8 @@ def _train(
         return []
     trigger = task.trigger_rows
     seed = task.seed_right if kind == "right" else task.seed_wrong
-    grower = trigger_grower(task, tree_seeds(seed, n_trees), times=_TIMES)
+    seeds = tree_seeds(seed, n_trees)
+    grower = trigger_grower(task, seeds, times=_TIMES)
     grower = grower and grower.relabelled(y)
     weight = first_weight
     unfit = n_trees
@@ -69,7 +70,7 @@ def _train(
         weight = first_weight + (number - 1) * step
         exact = grower and grower.weighted(weight)
         if exact is not None:
-            trees = [exact.fitted(tree) for tree in range(n_trees)]
+            trees = [exact.fitted(each) for each in seeds]
         else:
             weights = task.weights(weight)
             model = fit_trees(task.X, y, n_trees=n_trees, caps=task.caps, seed=seed, sample_weight=weights)

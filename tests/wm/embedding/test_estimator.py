@@ -217,7 +217,7 @@ def test_it_works_in_pipelines_searches_and_pickles(breast_cancer):
 
 
 @pytest.mark.parametrize(
-    ("class_sep", "share", "allowed"), [(1, 0.05, "paper"), (1, 0.2, "artifact"), (2, 0.1, None)]
+    ("class_sep", "share", "allowed"), [(1, 0.05, "paper"), (1, 0.3, "artifact"), (2, 0.1, None)]
 )
 def test_auto_takes_the_strictest_limits_that_the_watermark_fits(class_sep, share, allowed):
     X, y = make_classification(n_samples=80, n_features=5, class_sep=class_sep, random_state=1)

@@ -116,7 +116,7 @@ def test_trees_with_heavy_rows_are_those_of_scikit_learn(
         asked = grower.weighted(weight * UNIT).relabelled(labels)
         for number in range(3):
             theirs = fitting(caps)(X, labels, asked.seeds[number], weights)
-            ours = asked.fitted(number)
+            ours = asked.fitted(asked.seeds[number])
             assert ours.get_params() == theirs.get_params()
             assert ours.tree_.max_depth == theirs.tree_.max_depth
             assert (ours.tree_.value == theirs.tree_.value).all()
@@ -133,7 +133,7 @@ def test_a_grown_tree_is_kept_and_read_like_one_of_scikit_learn():
     X, y = rows(4, 120, 8)
     heavy = np.arange(10)
     grower = Grower.like(fitting(Caps(5, 12)), X, y, (3, 4), heavy=heavy)
-    ours = grower.weighted(8.0).fitted(1)
+    ours = grower.weighted(8.0).fitted(4)
     theirs = fitting(Caps(5, 12))(X, y, 4, np.where(np.arange(len(X)) < 10, 8.0, 1.0))
     again = pickle.loads(pickle.dumps(ours))  # noqa: S301 (our own)
     for one in (ours, again):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -269,13 +270,29 @@ def test_trees_that_are_too_small_are_an_error_that_says_how_far_it_came():
         embed_paper(task)
     text = str(failed.value)
     missed, fits, weight = re.search(
-        r"misses (\d+) of the 20 trigger rows after (\d+) fits \(trigger weight ([^)]*)\)", text
+        r"misses (\d+) of the 20 trigger rows after (\d+) fits \(trigger weights up to ([^)]*)\)", text
     ).groups()
     assert 0 < int(missed) <= 20
     assert int(fits) < task.fit.max_rounds
     assert float(weight) >= per_tree.MAX_WEIGHT
     assert text.endswith("allow deeper trees (max_depth), or take fewer trigger rows")
     assert "\n" not in text
+
+
+def test_a_tree_that_fits_at_no_weight_takes_another_seed(task, monkeypatch):
+    tried = []
+
+    def fit(each, y, seed, weight):
+        tried.append((seed, weight))
+        good = seed != task.tree_seeds[0] and weight > 50
+        return SimpleNamespace(predict=lambda rows, check_input: y[each.task.trigger_rows] ^ (not good))
+
+    monkeypatch.setattr(per_tree.TaskFits, "fit", fit)
+    each = per_tree.TaskFits(task, None)
+    found = per_tree.fit_one(each, task.y, 0, per_tree.Start(32.0, blind=False)).fitted()
+    assert found.weight == tried[-1][1] == 72
+    assert len({seed for seed, _ in tried}) == 2
+    assert found.fits == len(tried)
 
 
 def test_max_rounds_bounds_the_fits_of_every_tree(task, recorded):
