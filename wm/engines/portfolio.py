@@ -42,12 +42,15 @@ GLOBAL_PROBE, GLOBAL_HOPE = 250_000_000, 5e-4
 done: one that succeeds in time has seen several times as much by then."""
 
 LEARN_AFTER = 120_000_000
-"""A query still open after this much work (some 0.15 seconds) is also given to `learning`."""
+"""After this much work (some 0.15 seconds) a query that is still open earns time for `learning`, too."""
+
+LEARN_SETUP = 100_000_000
+"""`learning` begins when it has earned this much: its preparation takes about as long."""
 
 EVEN_WORK = 320_000_000_000
 """Where `search` seems to need this much work in all (some 400 seconds), both get the same time."""
 
-LEAST_SHARE, LARGEST_SHARE = 0.25, 8.0
+LEAST_SHARE, LARGEST_SHARE = 0.05, 8.0
 """Limits on the time of `learning` for each second of `search`."""
 
 _LEARNING_WORK = 1.6
@@ -108,10 +111,12 @@ class PortfolioSolver:
             record.earned += share * _SLICE * search.words
             if work < LEARN_AFTER or search.is_over:
                 continue
+            granted += learning_share(work, search.progress) * _SLICE * search.words
+            if formula is None and granted < LEARN_SETUP:
+                continue
             if formula is None:
                 problem = build_problem(geometry.forest, geometry.bounds, query)
                 formula = LearnedFormula(geometry.bounds, problem, query.centre)
-            granted += learning_share(work, search.progress) * _SLICE * search.words
             has_witness = None
             while has_witness is None and formula.work * _LEARNING_WORK < granted:
                 has_witness = formula.has_witness(_CONFLICTS)
