@@ -47,7 +47,7 @@ class EmbeddingTask:
     fit: TrainOptions
     """How the trees are made to fit."""
     tree_seeds: tuple[int, ...] = ()
-    """m different `random_state`, one for each tree; for training "per-tree"."""
+    """m different `random_state`, one for each tree, at first; for training "per-tree"."""
     sample_weight: NDArray[np.float64] | None = None
     """(n,) or None: weights of the training rows, above 0; those of the trigger rows are multiplied. None:
     all 1."""

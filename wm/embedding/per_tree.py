@@ -2,9 +2,10 @@
 
 The paper's loop trains a whole forest again until every tree fits every trigger row, and gives all trees the
 weight that the worst one needs. Here each tree has its own seed and weight; only a tree that fails is fitted
-again, with its weight multiplied. Trees are fitted in waves of 1, 1, 2, 4, 8, ... of each kind; a wave starts
-at about the weight that sufficed for four fifths of the trees before it. Because of the waves the result is
-the same for any number of threads. Weights are multiples of `UNIT`, so that their sums are exact.
+again, with its weight multiplied, and with another seed if it fits at no weight. Trees are fitted in waves of
+1, 1, 2, 4, 8, ... of each kind; a wave starts at about the weight that sufficed for four fifths of the trees
+before it. Because of the waves the result is the same for any number of threads. Weights are multiples of
+`UNIT`, so that their sums are exact.
 
 A tree that must be right fits with almost no weight and would have the shape of an honest one; a tree that
 must be wrong needs a large weight, and counting leaves would distinguish the two. Trees that must be right
