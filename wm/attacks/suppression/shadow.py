@@ -86,9 +86,10 @@ def query_features(
     ----------
     X : (n, d)
     codes : (n, m)
-        The suspect's votes, as columns of the reference's classes.
+        The suspect's votes: 0, 1, ....
     reference
-        An honest forest; its number of trees need not be m.
+        An honest forest; its number of trees need not be m, and its classes, whole numbers like the votes,
+        may lack some that were not among its rows.
     """
     spectrum = vote_spectrum(codes)
     divided = disagreement(codes)
@@ -96,7 +97,8 @@ def query_features(
     length = np.sqrt(np.maximum(divided * (1 - divided) * codes.shape[1], 1e-9))
     commonest = majority(codes)
     share = (codes == commonest[:, None]).mean(axis=1)
-    honest = reference.vote_shares(X)
+    honest = np.zeros((len(X), 1 + max(codes.max(initial=0), reference.classes.max())))
+    honest[:, reference.classes] = reference.vote_shares(X)
     honest_share = honest[np.arange(len(X)), commonest]
     return np.stack(
         [
@@ -135,7 +137,7 @@ def train_spotter(X: NDArray[np.float32], y: NDArray[np.int64], plan: ShadowPlan
     X : (n, d) float32
         The attacker's rows.
     y : (n,)
-        Their labels, 0 or 1.
+        Their labels, 0, 1, ....
 
     Raises
     ------
@@ -191,5 +193,5 @@ def _shadow_stream(
     forest = watermarked_forest(X[marked], y[marked], signature, rows, plan.caps, seeds, plan.scheme)
     queries = np.concatenate([X[marked][rows], X[ordinary]])
     reference = _reference(X[honest], y[honest], plan, number)
-    features = query_features(queries, forest.vote_codes(queries), reference)
+    features = query_features(queries, forest.votes(queries), reference)
     return features, np.arange(len(queries)) < len(rows)

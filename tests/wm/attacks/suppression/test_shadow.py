@@ -52,10 +52,38 @@ def test_features_do_not_depend_on_the_order_of_trees_or_queries(owner):
     assert mixed == pytest.approx(found[order], abs=1e-6)
 
 
+@pytest.mark.parametrize("missing", [0, 1, 2])
+def test_a_class_that_the_reference_has_not_seen_has_no_share(missing):
+    class Reference:
+        classes = np.delete(np.arange(3), missing)
+
+        def vote_shares(self, X):
+            return np.tile([0.75, 0.25], (len(X), 1))
+
+    codes = np.repeat(np.arange(3), 4).reshape(3, 4)  # unanimous, for each class once
+    expected = np.insert([0.75, 0.25], missing, 0.0)
+    found = query_features(np.zeros((3, 2)), codes, Reference())
+    assert found[:, FEATURES.index("surprise")] == pytest.approx(1 - expected)
+    assert found[:, FEATURES.index("doubt")] == pytest.approx(0.25)
+
+
+def test_shadows_of_rows_with_a_rare_class_are_trained(owner):
+    """Some parts of the rows lack the class of the two last rows."""
+    X = owner.data.X_test
+    y = owner.data.y_test.copy()
+    y[-2:] = 2
+    plan = ShadowPlan(n_trees=8, caps=Caps(8, None), trigger_rows=3, shadows=4)
+    spotter = train_spotter(X, y, plan)
+    scores = spotter.scores(X, np.tile(y[:, None], 8))
+    assert ((scores >= 0) & (scores <= 1)).all()
+
+
 @examples(5)
 @given(st.integers(1, 4))
 def test_unanimous_votes_have_finite_features(count):
     class Unanimous:
+        classes = np.array([0, 1])
+
         def vote_shares(self, X):
             return np.tile([1.0, 0.0], (len(X), 1))
 
