@@ -17,7 +17,7 @@ from wm.claims.beacons.base import Receipt
 from wm.claims.document import first_error
 from wm.claims.draw import random_bytes
 from wm.claims.pooled import Header, PooledClaim, new_claim
-from wm.codebook import Codebook, Marks
+from wm.codebook import Marks
 from wm.embedding import Embedded
 from wm.embedding.common import OnRound, single_rows
 from wm.embedding.divided import DIVIDED_POOL, divided_rows
@@ -31,9 +31,8 @@ from wm.forest import Forest
 from wm.interface import Interface, Released
 from wm.owner_rows import OwnerRows
 from wm.streams import Role
-from wm.verification.codebook import log10_floor
 from wm.verification.evidence import DEFAULT_LEVEL, Evidence
-from wm.verification.randomization import bit_floor, row_floor
+from wm.verification.randomization import marks_floor, row_floor
 from wm.verification.samples import drawn, ordered_receipts
 from wm.verification.schemes import tests_of
 from wm.verification.witnesses import choices_of_beacons
@@ -264,10 +263,7 @@ def weak_answers(claim: PooledClaim, receipts: Sequence[Receipt], level: float =
     rows = row_floor(header.pool_size, header.trigger_size) + charged
     if rows <= goal:
         return ""
-    if isinstance(found.signature, Codebook):
-        votes = log10_floor(found.signature.array == 1, found.signature.share) + charged
-    else:
-        votes = bit_floor(header.trees, header.ones) + charged
+    votes = marks_floor(found.signature) + charged
     kinds = (
         "labels and class shares" if votes <= goal else "no answers of a suspect, not even votes of trees,"
     )

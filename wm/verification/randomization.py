@@ -110,6 +110,13 @@ def bit_floor(trees: int, ones: int) -> float:
     return -_log10_subsets(trees, ones)
 
 
+def marks_floor(marks: Marks) -> float:
+    """Return the smallest log10 p of the test over the bits of a signature or codebook, trees in order."""
+    if isinstance(marks, Codebook):
+        return log10_floor(marks.array == 1, marks.share)
+    return bit_floor(len(marks), marks.ones)
+
+
 def _log10_subsets(count: int, size: int) -> float:
     logs = math.lgamma(count + 1) - math.lgamma(size + 1) - math.lgamma(count - size + 1)
     return logs / math.log(10)
@@ -128,7 +135,7 @@ def _votes(answers: Answers, truth: RowTruth) -> Iterator[Test]:
         yield unadjusted(
             "bits",
             log10_p_value(errors, signature),
-            bit_floor(len(signature), signature.ones),
+            marks_floor(signature),
             f"{matched} of {size * len(signature)} votes on trigger rows fit the signature",
         )
     shares = wrong.mean(axis=1)
@@ -158,7 +165,7 @@ def _codebook(
         yield unadjusted(
             "bits",
             log10_in_order(votes, bits, rho, float(error)),
-            log10_floor(bits, rho),
+            marks_floor(codebook),
             f"{int((votes == bits).sum())} of {bits.size} votes on trigger rows fit the codebook; "
             f"{int((votes & bits).sum())} of {int(votes.sum())} wrong votes have bit 1",
         )

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from wm.claims.claim import Claim
 from wm.forest import Forest
 from wm.verification.judgement import Judgement, VerdictKind
-from wm.verification.randomization import Test, bit_floor
+from wm.verification.randomization import Test, marks_floor
 from wm.verification.rules import Policy, RuleOutcome
 from wm.verification.verdict import judge
 
@@ -31,7 +31,7 @@ def judge_old_claim(
     test = Test(
         "bits",
         evidence.log10_p,
-        bit_floor(evidence.n_trees, evidence.ones),
+        marks_floor(claim.bits),
         evidence.log10_p,
         f"{evidence.matched_bits} of {evidence.total_bits} votes on trigger rows fit the signature",
     )

@@ -62,6 +62,15 @@ def checked_claim(model):
     return claim
 
 
+@pytest.mark.parametrize("scheme", ["paper", "codebook"])
+def test_the_claim_of_a_fit_is_an_indication(breast_cancer, scheme):
+    model = fitted(breast_cancer, n_estimators=30, scheme=scheme)
+    found = wm.verify(model.claim_, model.forest_)
+    (test,) = found.tests
+    assert found.verdict == "indication"
+    assert test.log10_floor <= test.log10_p == model.verify().log10_p
+
+
 @pytest.mark.parametrize("training", ["paper", "artifact", "per-tree"])
 @pytest.mark.parametrize("adjust", ["auto", "artifact", None])
 def test_two_classes_are_one_watermarked_forest(breast_cancer, training, adjust):
