@@ -8,7 +8,13 @@ import numpy as np
 import pytest
 import xgboost
 from sklearn.datasets import load_breast_cancer
-from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingClassifier
+from sklearn.ensemble import (
+    BaggingRegressor,
+    ExtraTreesRegressor,
+    GradientBoostingClassifier,
+    HistGradientBoostingClassifier,
+    RandomForestRegressor,
+)
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -76,6 +82,25 @@ def test_boosted_models_of_scikit_learn():
 @pytest.fixture(scope="module")
 def owned():
     return wm.embed(ROWS, TRUTH, n_estimators=16, seed=1)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        RandomForestRegressor(5),
+        RandomForestRegressor(20, min_samples_leaf=5),
+        ExtraTreesRegressor(5, bootstrap=True),
+        BaggingRegressor(n_estimators=5),
+    ],
+)
+@pytest.mark.parametrize("seed", range(3))
+def test_bootstrap_counts_are_no_weights(model, seed):
+    assert not wm.audit(model.set_params(random_state=seed).fit(ROWS, TRUTH)).leaks
+
+
+def test_weights_of_rows_show_in_a_regressor():
+    model = RandomForestRegressor(5, bootstrap=False).fit(ROWS, TRUTH, sample_weight=weights(3.0))
+    assert "heavy-leaves" in names(wm.audit(model))
 
 
 def test_a_pickled_model_that_holds_its_claim(owned, tmp_path):

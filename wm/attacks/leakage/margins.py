@@ -50,6 +50,8 @@ def _first_trees(model: TreeModel) -> NodeWeights:
     columns = np.zeros(model.forest.n_trees) if model.margins is None else model.margins.column
     trees = [int(np.argmax(columns == output)) for output in range(outputs)]
     forest = model.forest.select(trees)
+    if _counts_draws(model):
+        return NodeWeights(forest)
     rows, weight = (_of_trees(model, each, trees) for each in (model.traces.rows, model.traces.weight))
     if rows is None or weight is None or not ((rows > 0).all() and (weight > 0).all()):
         return NodeWeights(forest)
@@ -82,7 +84,7 @@ def _weight_findings(model: TreeModel, nodes: NodeWeights) -> Iterator[Finding]:
         return
     rows, weight = model.traces.rows, model.traces.weight
     leaf = model.forest.is_leaf & (model.forest.node_tree == 0)
-    if weight is None or not (weight[leaf] > 0).any():
+    if weight is None or not (weight[leaf] > 0).any() or _counts_draws(model):
         return
     if rows is not None and (rows[leaf] > 0).all():
         ratio = weight[leaf] / rows[leaf]
@@ -94,6 +96,14 @@ def _weight_findings(model: TreeModel, nodes: NodeWeights) -> Iterator[Finding]:
         found = weight[leaf] / unit
         if (np.abs(found - np.round(found)) > _WHOLE * np.maximum(1.0, found / 1000)).any():
             yield _uneven(f"sums of weights that are not whole numbers, as {found[0]:.6g}")
+
+
+def _counts_draws(model: TreeModel) -> bool:
+    """Return whether weights count how often rows were drawn: whole numbers, other rows for each tree."""
+    rows, weight, roots = model.traces.rows, model.traces.weight, model.forest.offset[:-1]
+    if rows is None or weight is None or not rows[roots].all():
+        return False
+    return len(np.unique(rows[roots])) > 1 and bool((weight == np.round(weight)).all())
 
 
 def _uneven(detail: str) -> Finding:
