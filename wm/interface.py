@@ -7,7 +7,7 @@ forest's npz, or an attribute of XGBoost's json. Readers of trees do not need it
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from pydantic import Field, ValidationError
@@ -129,7 +129,16 @@ def _check(interface: Interface, forest: Forest, classes: int | None = None) -> 
         )
 
 
-class Released:
+class Owned:
+    """What an owner gets for a claim; printed, it shows none of its secrets."""
+
+    claim: Any
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.claim!r})"
+
+
+class Released(Owned):
     """Part of what an owner gets: the forest to be released, and what it takes."""
 
     forest: Forest

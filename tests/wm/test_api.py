@@ -53,6 +53,24 @@ def test_an_embedded_watermark_is_an_indication_and_leaks_nothing(owned):
     assert found.log10_p < -10
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"scheme": "codebook", "trigger_share": 0.05},
+        {"scheme": "boosted", "n_estimators": 60, "trigger_rows": 20},
+        {"scheme": "lineup", "max_depth": 6},
+        {"scheme": "lineup", "boosting": True, "max_depth": 3},
+    ],
+)
+def test_what_an_owner_gets_prints_no_secrets(options):
+    owned = wm.embed(X, y, **{"n_estimators": 40, "seed": 7} | options)
+    for shown in (repr(owned), str(owned), repr(owned.claim), str(owned.claim), f"{[owned.claim]}"):
+        assert owned.claim.commitment in shown
+        assert len(shown) < 250
+        assert owned.claim.secret not in shown
+
+
 def test_a_watermark_that_a_notary_drew_is_verified():
     owned = wm.embed(X, y, n_estimators=40, beacon=witness.witness)
     later = Requirements(suspect_since=datetime(2025, 6, 30, tzinfo=UTC))

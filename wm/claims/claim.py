@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from pydantic import Field, ValidationError
 
 from wm.claims import commitment as commitments
-from wm.claims.document import MAX_CLASSES, Document, first_error, named_errors, read_document
+from wm.claims.document import MAX_CLASSES, Document, SecretDocument, first_error, named_errors, read_document
 from wm.codebook import Codebook, Marks, flat_bits
 from wm.errors import ClaimError, SignatureError
 from wm.signature import Signature
@@ -51,7 +51,7 @@ class TriggerSet(Document):
         return np.array(self.labels, dtype=np.int64)
 
 
-class Claim(Document):
+class Claim(SecretDocument):
     """A claim file's content; `check_claim` says whether it is consistent.
 
     Attributes

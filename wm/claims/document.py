@@ -91,6 +91,18 @@ def check_parts(text: str | bytes) -> None:
         raise ClaimError(f"it has more than the {MAX_PARTS} numbers and texts that a claim may have")
 
 
+class SecretDocument(Document):
+    """A document whose secrets and rows do not show when it is printed or logged."""
+
+    def __repr_args__(self) -> Iterator[tuple[str, object]]:
+        header = getattr(self, "header", self)
+        yield from ((name, getattr(header, name)) for name in ("scheme", "model_id") if hasattr(header, name))
+        yield "commitment", getattr(self, "commitment", None)
+
+    def __str__(self) -> str:
+        return repr(self)
+
+
 @contextmanager
 def named_errors(what: str, kind: str) -> Iterator[None]:
     """Raise a validation error or `ClaimError` again as a `ClaimError` that starts with the file's name.

@@ -29,7 +29,7 @@ from pydantic import Field, model_validator
 from wm.claims.beacons import claimed_value, receipts_in_order
 from wm.claims.beacons.base import BeaconValue, Receipt, Trust
 from wm.claims.commitment import leaf_hash, merkle_root, whole
-from wm.claims.document import Document, Hash, Names, parse_checked
+from wm.claims.document import Document, Hash, Names, SecretDocument, parse_checked
 from wm.claims.lineup_keys import position_key, position_secret
 from wm.claims.lineup_settings import BoostingSettings, Settings
 from wm.claims.pooled import check_features, leaf_nonce
@@ -105,7 +105,7 @@ class LineupHeader(Document):
         return isinstance(self.training, BoostingSettings)
 
 
-class LineupClaim(Document):
+class LineupClaim(SecretDocument):
     """A claim file; `check_lineup` says whether it is consistent.
 
     Attributes

@@ -31,7 +31,7 @@ from pydantic import Field, ValidationError, model_validator
 from wm.boosting import outputs
 from wm.claims.beacons.base import Receipt
 from wm.claims.commitment import leaf_hash, merkle_root, row_content, whole
-from wm.claims.document import MAX_CLASSES, Document, Hash, Names, first_error, parse_checked
+from wm.claims.document import MAX_CLASSES, Document, Hash, Names, SecretDocument, first_error, parse_checked
 from wm.claims.draw import SECRET_BYTES
 from wm.claims.packing import packed_labels, packed_rows, unpacked_labels, unpacked_rows
 from wm.codebook import BOOSTED, HOLDERS, check_size
@@ -120,7 +120,7 @@ class Header(Document):
         return self
 
 
-class PooledClaim(Document):
+class PooledClaim(SecretDocument):
     """A claim file of version 3; `check_pooled` says whether it is consistent.
 
     Attributes

@@ -142,7 +142,7 @@ def commit_pool(
     return new_claim(header, X[pool], y[pool], salt=salt, secret=secret, source=source)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class OwnedForest(Released):
     """A watermarked forest and what its owner keeps.
 

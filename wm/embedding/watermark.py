@@ -22,6 +22,7 @@ from wm.embedding.training import Caps
 from wm.errors import EmbeddingError
 from wm.forest import Forest
 from wm.formats.scrubbing import scrubbed
+from wm.interface import Owned
 from wm.streams import Role
 from wm.verification.evidence import Evidence, verify
 
@@ -55,8 +56,8 @@ class Plan:
     """Of which rows they are drawn, see `wm.embedding.divided`; "divided" is for scheme codebook."""
 
 
-@dataclass(frozen=True, eq=False)
-class WatermarkedForest:
+@dataclass(frozen=True, eq=False, repr=False)
+class WatermarkedForest(Owned):
     """A watermarked forest, the owner's claim, and the evidence of the claim on the forest."""
 
     forest: Forest

@@ -19,14 +19,14 @@ from wm.embedding.boosted.marked import MarkedModel, mark
 from wm.embedding.drawn_claims import drawn_rows
 from wm.embedding.options import GradientOptions
 from wm.errors import EmbeddingError, ModelError
-from wm.interface import claimed_interface
+from wm.interface import Owned, claimed_interface
 from wm.models import TreeModel
 from wm.streams import Role
 from wm.verification.evidence import DEFAULT_LEVEL
 
 
-@dataclass(frozen=True, eq=False)
-class OwnedBoosted(MarkedModel):
+@dataclass(frozen=True, eq=False, repr=False)
+class OwnedBoosted(Owned, MarkedModel):
     """A watermarked boosted model and what its owner keeps.
 
     Attributes

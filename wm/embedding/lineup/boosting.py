@@ -25,12 +25,12 @@ from wm.embedding.lineup.context import TrainingRows, canonical_rows, owner_seed
 from wm.errors import ClaimError
 from wm.exporting.xgboost_model import write_margins
 from wm.formats import xgboost_file
-from wm.interface import claimed_interface
+from wm.interface import Owned, claimed_interface
 from wm.models import TreeModel
 
 
-@dataclass(frozen=True, eq=False)
-class OwnedBoostedLineup:
+@dataclass(frozen=True, eq=False, repr=False)
+class OwnedBoostedLineup(Owned):
     """An honest boosted model of keyed seeds and what its owner keeps.
 
     Attributes

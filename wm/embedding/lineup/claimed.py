@@ -25,12 +25,12 @@ from wm.embedding.lineup.trees import forest_of_seeds
 from wm.errors import ClaimError, EmbeddingError
 from wm.forest import NODE_ARRAYS, Forest
 from wm.formats.scrubbing import scrubbed
-from wm.interface import Interface, Released
+from wm.interface import Interface, Owned, Released
 from wm.owner_rows import OwnerRows
 
 
-@dataclass(frozen=True, eq=False)
-class CommittedLineup:
+@dataclass(frozen=True, eq=False, repr=False)
+class CommittedLineup(Owned):
     """A claim whose draw is open, and the candidates that it commits to.
 
     Attributes
@@ -45,7 +45,7 @@ class CommittedLineup:
     candidates: Forest | None
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class OwnedLineup(Released):
     """An honest forest of keyed seeds and what its owner keeps.
 
