@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator
-from typing import Annotated
+from typing import Annotated, Self
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, Field, model_validator
 
 from wm.attacks.base import RELEASED, Attack, AttackOptions, Choices, Result, Scene, Streams
 from wm.attacks.modification.common import AttackerData
@@ -59,6 +60,15 @@ class Options(AttackOptions):
     """Replaces the usual strengths of every listed modification."""
     tries: int = Field(default=1, ge=1, le=1_000)
     """Times that each point is done with other random numbers."""
+
+    @model_validator(mode="after")
+    def _strengths_are_possible(self) -> Self:
+        for chain in self.modifications:
+            for step, strength in itertools.product(chain.split("+"), self.strengths or ()):
+                kind = MODIFICATIONS.get(step) or MARGIN_MODIFICATIONS[step]
+                if fault := kind.fault(strength):
+                    raise ValueError(f"strengths: {strength:g} is impossible for {step}, which needs {fault}")
+        return self
 
     def parts(self) -> Iterator[Curve]:
         """Yield the curve of each chain."""

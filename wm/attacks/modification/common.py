@@ -52,10 +52,15 @@ class Kind(Generic[Change]):
     changes_votes: bool = False
     """Whether votes alone are changed, so that no other modification can follow."""
 
+    def fault(self, strength: float) -> str:
+        """Return what is needed instead of an impossible strength; "" for a possible one."""
+        if 0 <= strength <= (1 if self.is_share else sys.float_info.max):
+            return ""
+        return "a share from 0 to 1" if self.is_share else "a finite number of at least 0"
+
     def check(self, name: str, strength: float) -> None:
         """Raise `ModelError` for an impossible strength."""
-        if not 0 <= strength <= (1 if self.is_share else sys.float_info.max):
-            needed = "a share from 0 to 1" if self.is_share else "a finite number of at least 0"
+        if needed := self.fault(strength):
             raise ModelError(f"{name} has strength {strength}; {needed} is needed")
 
 

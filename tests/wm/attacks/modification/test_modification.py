@@ -9,11 +9,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import ValidationError
 from scipy.stats import fisher_exact
 from sklearn.tree import DecisionTreeClassifier
 
 from tests.examples import examples
 from wm.attacks.modification import ATTACK, MODIFICATIONS, STRENGTHS
+from wm.attacks.modification.attack import Options
 from wm.attacks.modification.common import AttackerData
 from wm.attacks.modification.ensemble import KEPT_LEVELS
 from wm.attacks.modification.evaluation import Judged, Step, evaluate, modify
@@ -446,3 +448,9 @@ def test_a_schemes_own_proof_takes_the_place_of_trigger_rows(owner, thief, judge
     assert (found.log10_p_shares, found.log10_p_labels) == (-3.0, -2.0)
     evidence = {"log10_p", "p_null", "log10_p_shares", "log10_p_labels"}
     assert found.model_dump(exclude=evidence) == usual.model_dump(exclude=evidence)
+
+
+@pytest.mark.parametrize(("name", "strength"), [("drop", 3.0), ("noise", -1.0), ("noise+drop", 1.5)])
+def test_impossible_strengths_are_refused_before_anything_runs(name, strength):
+    with pytest.raises(ValidationError, match=f"strengths: {strength:g} is impossible for"):
+        Options(modifications=(name,), strengths=(0.5, strength))
