@@ -53,7 +53,8 @@ def separator(name: str) -> str:
 def decoded(content: bytes, where: str) -> tuple[str, tuple[str, ...]]:
     """Return a file's text, and what the user should know of its encoding.
 
-    UTF-8, or UTF-16 with a byte order mark; other text is read as Latin-1, where each byte is a character.
+    UTF-8, or UTF-16 with a byte order mark; other text is read as Windows-1252, or
+    as Latin-1 if it has a byte that is no character there.
 
     Raises
     ------
@@ -70,8 +71,11 @@ def decoded(content: bytes, where: str) -> tuple[str, tuple[str, ...]]:
         try:
             text = content.decode("utf-8-sig")
         except UnicodeDecodeError as fault:
-            text = content.decode("latin-1")
-            notes = (f"{where}: is not UTF-8 text (byte {fault.start}): read as Latin-1",)
+            try:
+                text, encoding = content.decode("cp1252"), "Windows-1252"
+            except UnicodeDecodeError:
+                text, encoding = content.decode("latin-1"), "Latin-1"
+            notes = (f"{where}: is not UTF-8 text (byte {fault.start}): read as {encoding}",)
     if "\0" in text:
         raise DataError(f"{where}: is no text: it has a NUL character")
     return text, notes

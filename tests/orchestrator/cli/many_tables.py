@@ -140,7 +140,7 @@ def _dialects() -> dict[str, Case]:
         ),
         "byte order mark": Case(b"\xef\xbb\xbf" + text.encode(), labels=labels),
         "UTF-16": Case(text.encode("utf-16"), labels=labels),
-        "Latin-1": Case(umlaut.text().encode("latin-1"), labels=labels, said=("read as Latin-1",)),
+        "Latin-1": Case(umlaut.text().encode("latin-1"), labels=labels, said=("read as Windows-1252",)),
         "CRLF": Case(plain.text(newline="\r\n").encode(), labels=labels),
         "no last newline": Case(text.rstrip("\n").encode(), labels=labels),
         "blank lines": Case("\n\n".join(text.splitlines()).encode(), labels=labels),

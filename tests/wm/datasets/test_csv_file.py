@@ -127,10 +127,14 @@ def test_values_that_are_not_finite_are_refused_with_row_and_column(tmp_path, ce
         load(Source(path=path, label="y"))
 
 
-def test_text_that_is_not_utf8_is_latin_1_and_that_is_said():
-    table = parse_csv(b"a,y\n1,\xfc\n2,b\n", where="w", label="y")
-    assert table.labels.classes == ("b", "ü")
-    assert table.notes == ("w: is not UTF-8 text (byte 6): read as Latin-1",)
+@pytest.mark.parametrize(
+    ("byte", "character", "encoding"),
+    [(b"\xfc", "ü", "Windows-1252"), (b"\x80", "€", "Windows-1252"), (b"\x81", "\x81", "Latin-1")],
+)
+def test_text_that_is_not_utf8_is_of_windows_and_that_is_said(byte, character, encoding):
+    table = parse_csv(b"a,y\n1," + byte + b"\n2,b\n", where="w", label="y")
+    assert table.labels.classes == ("b", character)
+    assert table.notes == (f"w: is not UTF-8 text (byte 6): read as {encoding}",)
 
 
 @given(st.binary(max_size=60) | st.text('1a,\n"_ -.', max_size=30).map(str.encode))

@@ -17,7 +17,7 @@ from wm.datasets.preparing import Preparing
 from wm.errors import DataError
 
 NAMES = ("age", "größe", "sex", "y")
-ENCODINGS = ("utf-8", "utf-8-sig", "utf-16", "latin-1")
+ENCODINGS = ("utf-8", "utf-8-sig", "utf-16", "latin-1", "cp1252")
 
 
 @st.composite
