@@ -135,7 +135,8 @@ def embed(
     feature_names
         d names; None: x0, x1, ..., or the frame's.
     categorical, missing
-        Of a frame: what becomes of text, and of missing values, as in `wm.datasets.Source`.
+        Of a frame: what becomes of text ("refuse", "onehot" or "ordinal"), and of missing values ("refuse" or
+        "median"), as in `wm.datasets.Source`.
     model_id
         The owner's name for the model, written into the claim.
     seed

@@ -321,3 +321,12 @@ def test_a_line_up_is_judged_with_rows_and_a_model():
             wm.verify(owned.claim, suspect, rows=rows)
     with pytest.raises(DataError, match="'2' is no class of the claim: these are '0' and '1'"):
         wm.verify(owned.claim, owned.forest, rows=(X, y + 1))
+
+
+@pytest.mark.parametrize(
+    ("option", "value"), [("missing", "mean"), ("missing", "drop"), ("categorical", "one-hot")]
+)
+def test_unknown_ways_to_prepare_a_frame_are_refused(option, value):
+    frame = pd.DataFrame({"a": [1.0, 2.0] * 20, "b": range(40)})
+    with pytest.raises(DataError, match=f"^{option}='{value}': must be 'refuse' or '"):
+        wm.embed(frame, [0, 1] * 20, **{option: value})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -103,6 +103,12 @@ def frame_input(
         if (categorical, missing) != ("refuse", "refuse"):
             raise DataError("categorical and missing are for pandas frames: arrays are model input")
         return X, None
+    for name, value, allowed in (
+        ("missing", missing, ("refuse", "median")),
+        ("categorical", categorical, get_args(Categorical)),
+    ):
+        if value not in allowed:
+            raise DataError(f"{name}={value!r}: must be {' or '.join(map(repr, allowed))}")
     cells = frame_cells(X, where="the frame", label=None, labelled=False)
     done = prepare(
         cells.columns,
@@ -153,7 +159,7 @@ def _problems(
         "text instead of numbers" if isinstance(part, NumberColumn) else "values that the model does not know"
     )
     kinds = {
-        "missing values, for which the model has none,": of_none,
+        "missing values, which the model does not take,": of_none,
         f"{wanted} ({quoted(_words(column, unknown))})": unknown,
         "infinite values": np.isinf(column.values),
     }

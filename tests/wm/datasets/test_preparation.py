@@ -143,7 +143,7 @@ def test_all_that_keeps_rows_from_being_input_comes_at_once():
     assert lines[0] == "w: 5 problems with its columns:"
     assert [line.split(" in 1 of 2 rows")[0] for line in lines[1:]] == [
         "  column 'age': text instead of numbers ('old')",
-        "  column 'hours': missing values, for which the model has none,",
+        "  column 'hours': missing values, which the model does not take,",
         "  column 'hours': infinite values",
         "  column 'owner': text instead of numbers ('perhaps')",
         "  column 'level': values that the model does not know ('middle')",
