@@ -68,11 +68,11 @@ def parse_conditions(text: str) -> tuple[Condition, ...]:
 
 @dataclass(frozen=True)
 class Selection:
-    """What to show of a result, applied in the order of the fields."""
+    """What to show of a result."""
 
     where: tuple[Condition, ...] = ()
     columns: tuple[str, ...] = ()
-    """In this order; empty for all."""
+    """In this order; empty for all. A result may be sorted by others, one that is not grouped."""
     group_by: tuple[str, ...] = ()
     """Columns of which each combination of values becomes one row, with a statistic of each number."""
     statistic: Statistic = "mean"
@@ -94,18 +94,21 @@ def select(frame: pd.DataFrame, chosen: Selection) -> pd.DataFrame:
     """
     _check(frame, [each.column for each in chosen.where])
     _check(frame, chosen.group_by)
-    _check(frame, chosen.columns)
+    columns = [name for name in chosen.columns if not (chosen.group_by and name == COUNT)]
+    _check(frame, columns)
     for condition in chosen.where if len(frame) else ():  # columns of an empty frame have no types
         frame = frame[_holds(frame[condition.column], condition)]
-    if chosen.columns:
-        frame = frame[list(dict.fromkeys((*chosen.group_by, *chosen.columns)))]
     if chosen.group_by:
+        if chosen.columns:
+            frame = frame[list(dict.fromkeys((*chosen.group_by, *columns)))]
         frame = _grouped(frame, list(chosen.group_by), chosen.statistic)
     if chosen.sort:
         names = [name.removeprefix("-") for name in chosen.sort]
         _check(frame, names)
         ascending = [not name.startswith("-") for name in chosen.sort]
         frame = frame.sort_values(names, ascending=ascending, kind="stable")
+    if columns and not chosen.group_by:
+        frame = frame[list(dict.fromkeys(columns))]
     return frame.head(chosen.limit).reset_index(drop=True) if chosen.limit else frame.reset_index(drop=True)
 
 

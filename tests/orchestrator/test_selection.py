@@ -103,6 +103,21 @@ def test_a_statistic_a_choice_of_columns_an_order_and_a_limit():
     ]
 
 
+def test_an_order_by_columns_that_are_not_shown():
+    rows = [("sat", 0, 0.1, True, ""), ("z3", 1, 0.2, True, ""), ("sat", 2, 0.3, False, "")]
+    hidden = Selection(columns=("repeat",), sort=("-eps",))
+    assert records(select(frame_of(rows), hidden)) == [{"repeat": 2}, {"repeat": 1}, {"repeat": 0}]
+
+
+def test_numbers_of_rows_are_a_column_of_a_grouped_result():
+    rows = [("sat", 0, 0.1, True, ""), ("z3", 1, 0.2, True, ""), ("sat", 2, 0.3, False, "")]
+    counts = Selection(columns=("rows",), group_by=("engine",), sort=("-rows",))
+    assert records(select(frame_of(rows), counts)) == [
+        {"engine": "sat", "rows": 2},
+        {"engine": "z3", "rows": 1},
+    ]
+
+
 @examples(20)
 @given(rows_of_results, st.integers(1, 5))
 def test_a_limit_keeps_the_first_rows(rows, limit):
