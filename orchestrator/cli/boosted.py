@@ -38,7 +38,7 @@ def embed_boosted_claim(
     )
     _say_units(data)
     before, after = (quality(model, rows.X_test, rows.y_test) for model in (made.plain, made.model))
-    warnings = warn_of_harms(before, after)
+    warnings = warn_of_harms(before, after, claim.header.class_names)
     facts = {
         "pool": claim.header.pool_size,
         "trigger_size": made.evidence.trigger_size,

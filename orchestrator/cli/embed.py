@@ -205,7 +205,7 @@ def _embedded(
         ),
     )
     before, after = (quality(forest, rows.X_test, rows.y_test) for forest in (made.standard, made.forest))
-    warnings = warn_of_harms(before, after)
+    warnings = warn_of_harms(before, after, claim.header.class_names)
     facts = {
         "pool": claim.header.pool_size,
         "trigger_size": made.evidence.trigger_size,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -45,13 +46,15 @@ def figures(accuracy: float, found: Quality | None, name: str = "") -> dict[str,
     return {f"{figure}_{name}" if name else figure: value for figure, value in each.items()}
 
 
-def warn_of_harms(standard: Quality | None, watermarked: Quality | None) -> list[str]:
+def warn_of_harms(
+    standard: Quality | None, watermarked: Quality | None, class_names: Sequence[str]
+) -> list[str]:
     """Print a warning for each figure that the watermark makes clearly worse, and return them."""
     from wm.embedding.quality import harms
 
     if standard is None or watermarked is None:
         return []
-    found = list(harms(standard, watermarked))
+    found = list(harms(standard, watermarked, class_names))
     for each in found:
         click.echo(f"Warning: the watermark hurts: {each}. Fewer trigger rows would help.", err=True)
     return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -65,11 +65,12 @@ def quality(model: Forest | TreeModel, X: NDArray[np.float32], y: NDArray[np.int
     )
 
 
-def harms(standard: Quality, watermarked: Quality) -> Iterator[str]:
-    """Yield a sentence for each figure that the watermark makes clearly worse."""
+def harms(standard: Quality, watermarked: Quality, class_names: Sequence[str]) -> Iterator[str]:
+    """Yield a sentence for each figure that the watermark makes clearly worse; recalls by class name."""
     after = watermarked.figures()
+    recalls = {f"recall_{label}": f"recall of class {name!r}" for label, name in enumerate(class_names)}
     for name, before in standard.figures().items():
         loss = after[name] - before if name == "brier" else before - after[name]
         if loss > _HARM:
-            words = name.replace("_", " ")
+            words = recalls.get(name, name.replace("_", " "))
             yield f"{words} {before:.3f} of an honest model becomes {after[name]:.3f}"

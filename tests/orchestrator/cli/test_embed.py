@@ -259,7 +259,11 @@ def test_a_watermark_that_hurts_is_said(wm, quick_embed) -> None:
     assert ran.code == 0, ran.err
     facts = ran.json()
     assert facts["accuracy_standard"] - facts["accuracy_watermarked"] < 0.03
-    hurt = [each for each in facts["warnings"] if each.startswith(("auc", "balanced accuracy", "recall 1"))]
+    hurt = [
+        each
+        for each in facts["warnings"]
+        if each.startswith(("auc", "balanced accuracy", "recall of class '1'"))
+    ]
     assert hurt
     for each in facts["warnings"]:
         assert f"Warning: the watermark hurts: {each}. Fewer trigger rows would help." in ran.err
