@@ -36,7 +36,11 @@ class TrainingProgress:
     def __call__(self, kind: str, number: int, unfit: int) -> None:
         """Print what a round left."""
         self._unfit[kind] = unfit
-        click.echo(f"{kind} trees, round {number}: {unfit} unfit{self._times()}", err=True)
+        if self._by_tree:
+            state = f"{self._total - sum(self._unfit.values())} of {self._total} trees trained"
+        else:
+            state = f"{kind} trees, round {number}: {unfit} do not fit yet"
+        click.echo(state + self._times(), err=True)
 
     def _times(self) -> str:
         elapsed = self._clock() - self._start

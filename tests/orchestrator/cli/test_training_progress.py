@@ -16,15 +16,18 @@ from orchestrator.cli.training_progress import TrainingProgress
         (
             True,
             [
-                "right trees, round 1: 5 unfit",
-                "wrong trees, round 1: 3 unfit (6 s, about 24 s left)",
-                "right trees, round 2: 2 unfit (9 s, about 9 s left)",
-                "wrong trees, round 2: 3 unfit (12 s, about 12 s left)",
-                "right trees, round 3: 0 unfit (15 s, about 6 s left)",
-                "wrong trees, round 3: 0 unfit (18 s)",
+                "1 of 10 trees trained",
+                "2 of 10 trees trained (6 s, about 24 s left)",
+                "5 of 10 trees trained (9 s, about 9 s left)",
+                "5 of 10 trees trained (12 s, about 12 s left)",
+                "7 of 10 trees trained (15 s, about 6 s left)",
+                "10 of 10 trees trained (18 s)",
             ],
         ),
-        (False, ["right trees, round 1: 5 unfit", "wrong trees, round 1: 3 unfit (6 s)"]),
+        (
+            False,
+            ["right trees, round 1: 5 do not fit yet", "wrong trees, round 1: 3 do not fit yet (6 s)"],
+        ),
     ],
 )
 def test_time_left_is_told_of_long_trainings(capsys, by_tree: bool, lines: list[str]) -> None:
