@@ -18,7 +18,7 @@ from orchestrator.cli.attacker_data import attacker_rows
 from orchestrator.cli.common import INPUT, OUTPUT, json_option, print_json, print_table
 from orchestrator.cli.forged_files import plain_cells, write_forged
 from orchestrator.cli.forged_rows import IMPOSSIBLE_ON_GRID, Answer, Question, question_of, rule_options
-from orchestrator.cli.model_files import data_options, scaling_option, trust_options
+from orchestrator.cli.model_files import data_options, scaling_option, test_share_option, trust_options
 from orchestrator.cli.schemes import refuse_foreign
 from orchestrator.files import refuse_unwritable
 from wm.attacks.forgery import Forger, attacker_signature
@@ -64,6 +64,7 @@ def _pairs(_context: click.Context, _option: click.Parameter, texts: tuple[str, 
     "--split-seed", type=click.IntRange(0, 2**32 - 1), default=0, help="Seed of the split of --dataset."
 )
 @data_options
+@test_share_option
 @scaling_option("How to scale the rows of --dataset.  [default: as the model's thresholds are]")
 @click.option(
     "--domain",

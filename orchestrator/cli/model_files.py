@@ -63,7 +63,10 @@ data_options = option_group(
     click.option(
         "--positive", help="Class that counts as 1, against all others.  [default: each class by itself]"
     ),
-    click.option("--test-share", type=float, default=0.3, help="Share of rows kept for testing."),
+)
+
+test_share_option = click.option(
+    "--test-share", type=float, default=0.3, help="Share of rows kept for testing."
 )
 
 

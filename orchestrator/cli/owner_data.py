@@ -11,7 +11,13 @@ import click
 from pydantic import Field, ValidationError
 
 from orchestrator.cli.common import INPUT, option_group, say
-from orchestrator.cli.model_files import data_options, level_option, load_rows, scaling_option
+from orchestrator.cli.model_files import (
+    data_options,
+    level_option,
+    load_rows,
+    scaling_option,
+    test_share_option,
+)
 from wm.claims.document import Document, first_error
 from wm.datasets import AnyScaling, Categorical, Missing
 from wm.datasets.cache import default_data_dir
@@ -58,6 +64,7 @@ source_options = option_group(
     click.option("--dataset", help="breast-cancer, iris, wine, digits, mnist2-6, ijcnn1 or openml:<id>."),
     click.option("--path", type=INPUT, help="Training data instead: csv, npz or svmlight file."),
     data_options,
+    test_share_option,
     scaling_option("Train on raw values, or scaled to [0, 1] as in the paper.", default="raw"),
 )
 """Options that say where the rows are and how they are split."""
