@@ -179,7 +179,17 @@ def load_model(path: str | Path, *, trusted: Sequence[str] = (), trust_pickle: b
     file = Path(path)
     if file.suffix == ".npz":
         return Forest.load(present(file))
-    return load_object(file, Forest.from_sklearn, trusted=trusted, trust_pickle=trust_pickle)
+    return load_object(file, _forest_of, trusted=trusted, trust_pickle=trust_pickle)
+
+
+def _forest_of(model: Any) -> Forest:
+    """Return the forest of an estimator, or at the end of a pipeline or search that does not prepare rows."""
+    from wm.formats.objects import last_step, model_of
+
+    last = last_step(model)
+    if last is not model:
+        model_of(model).voting_forest("it", "a model of votes on its own input is needed")
+    return Forest.from_sklearn(last)
 
 
 def _ending(file: Path, trust_pickle: bool) -> str:

@@ -13,6 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 from sklearn.ensemble import RandomForestClassifier
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.tree import export_text
 from sklearn.utils.validation import check_is_fitted
 
@@ -306,6 +309,20 @@ def test_a_pickle_is_not_opened_unless_it_is_trusted(tmp_path, forest):
     assert trace.exists()
     with pytest.raises(ModelError, match="trust pickles"):
         save_model(forest, file)
+
+
+def test_pipelines_and_searches_are_read_by_their_last_step(breast_cancer, tmp_path):
+    rows, labels = breast_cancer.X_train, breast_cancer.y_train
+    alone = RandomForestClassifier(4, random_state=0)
+    search = GridSearchCV(alone, {"max_depth": [3]}, cv=2).fit(rows, labels)
+    within = make_pipeline("passthrough", RandomForestClassifier(4, max_depth=3, random_state=0))
+    for model in (search, within.fit(rows, labels), make_pipeline(search)):
+        joblib.dump(model, tmp_path / "m.joblib")
+        found = load_model(tmp_path / "m.joblib", trust_pickle=True)
+        assert found.content_hash == Forest.from_sklearn(search.best_estimator_).content_hash
+    joblib.dump(make_pipeline(StandardScaler(), alone).fit(rows, labels), tmp_path / "m.joblib")
+    with pytest.raises(ModelError, match=r"pipeline prepares rows .*StandardScaler"):
+        load_model(tmp_path / "m.joblib", trust_pickle=True)
 
 
 @pytest.mark.parametrize(
