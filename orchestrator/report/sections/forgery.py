@@ -96,14 +96,15 @@ def show(findings: Findings) -> Shown:
     if len(frame) < len(everything):
         texts.append(distances.headline(findings, curves))
     undecided, queries = int(summary["undecided"].sum()), int(summary["instances"].sum())
+    few, all_forged = tried_fewer(everything)
     caveat = (
         f"{undecided:,} of {counted(queries, 'forgery query', 'forgery queries')} have no decision (timeout, "
         "memout, error or pending): forged set sizes are lower limits there."
     )
     return Shown(
-        answers=tuple(forged_answers(summary, curves)),
+        answers=tuple(forged_answers(summary, curves, all_forged=all_forged)),
         headline=(("Forgery", " ".join(texts)),),
-        caveats=(*((caveat,) if undecided else ()), *distances.caveats(curves)),
+        caveats=(*((caveat,) if undecided else ()), *few, *distances.caveats(curves)),
         figures=(*_figures(findings, frame), *distances.figures(findings, curves), *images.figures(findings)),
         tables=(
             *distances.tables(curves, distances.cap_of(findings)),
@@ -113,10 +114,37 @@ def show(findings: Findings) -> Shown:
     )
 
 
-def forged_answers(summary: pd.DataFrame, curves: Sequence[SizeCurve]) -> Iterator[Answer]:
+def tried_fewer(frame: pd.DataFrame) -> tuple[tuple[str, ...], bool]:
+    """Return a caveat on signatures tried on fewer rows than the true set has, and if some forge all of them.
+
+    Parameters
+    ----------
+    frame
+        Of `orchestrator.results.forgery`.
+    """
+    few = frame[frame["trigger_size"].notna() & (frame["instances"] < frame["trigger_size"])]
+    if few.empty:
+        return (), False
+    complete = int((few["forged"] == few["instances"]).sum())
+    text = (
+        f"Only {ranged(few['instances'])} rows were tried for a signature (option instances), the true set "
+        f"has {ranged(few['trigger_size'].astype(int))}: forged sets cannot be larger. In {complete:,} of "
+        f"{len(few):,} trials every row was forged."
+    )
+    return (text,), complete > 0
+
+
+def forged_answers(
+    summary: pd.DataFrame, curves: Sequence[SizeCurve], *, all_forged: bool
+) -> Iterator[Answer]:
     """Yield the largest forged set as a share of the true one, over all signatures and distances tried.
 
     The mean beside it is that of the signatures of the same configuration at the same distance.
+
+    Parameters
+    ----------
+    all_forged
+        Whether every row that was tried for some signature was forged.
     """
     begun = summary[(summary["signatures"] > 0) & summary["share"].notna()]
     largest = [
@@ -140,7 +168,8 @@ def forged_answers(summary: pd.DataFrame, curves: Sequence[SizeCurve]) -> Iterat
     undecided = int(begun["undecided"].sum()) + sum(curve.undecided for curve in curves)
     several = len({each[-1] for each in largest})
     of = f" of {where}, the worst of {several} configurations" if several > 1 else ""
-    grade = Grade.BAD if share >= 1 else Grade.OPEN if undecided else Grade.MIXED if share else Grade.GOOD
+    is_whole = share >= 1 or all_forged
+    grade = Grade.BAD if is_whole else Grade.OPEN if undecided else Grade.MIXED if share else Grade.GOOD
     yield Answer(
         Question.FORGED,
         grade,

@@ -395,3 +395,16 @@ def test_long_budgets_are_shown_in_steps(attacked: Findings) -> None:
 def test_shadow_models_are_named_only_where_they_are_trained(paper: Findings) -> None:
     work = paper.frame("costs").groupby("kind")["work"].unique()
     assert list(work["suppression"]) == ["disagreement, repeats"]
+
+
+@pytest.mark.parametrize(
+    ("instances", "forged", "caveats", "complete"), [(21, 21, 0, False), (2, 1, 1, False), (2, 2, 1, True)]
+)
+def test_sizes_that_an_option_limits_are_said_to_be_limited(instances, forged, caveats, complete):
+    frame = pd.DataFrame({"trigger_size": [21, None], "instances": [instances, 0], "forged": [forged, 0]})
+    texts, all_forged = forgery.tried_fewer(frame)
+    assert (len(texts), all_forged) == (caveats, complete)
+    for text in texts:
+        assert text.startswith(
+            "Only 2 rows were tried for a signature (option instances), the true set has 21:"
+        )

@@ -95,7 +95,8 @@ def test_forged_share_is_that_of_the_largest_set(paper: Findings) -> None:
     largest = (frame["forged"] / frame["trigger_size"]).max()
     (answer,) = (answer for _, answer in _cards(paper)[Question.FORGED].answers)
     assert answer.number == f"{100 * largest:.0f}%"
-    assert answer.grade is (Grade.BAD if largest >= 1 else Grade.OPEN)
+    is_whole = largest >= 1 or (frame["forged"] == frame["instances"]).any()
+    assert answer.grade is (Grade.BAD if is_whole else Grade.OPEN)
     # Of which signatures its mean is.
     assert " over 9 signatures of paper, " in answer.spread
     assert "% ones, the worst of 2 configurations; " in answer.spread
