@@ -52,7 +52,8 @@ class WatermarkedForestClassifier(WatermarkedClassifier):
     Parameters
     ----------
     n_estimators
-        m, trees of the forest; at least 2.
+        m, trees of the forest; at least 2. With fewer than 23 of scheme "paper" no p-value can reach 10^-6,
+        so that without `claim` a judge verifies nothing.
     signature
         m bits (a string, a sequence or a `Signature`), zeros and ones among them. None: derived from
         `owner_key`, else drawn.
