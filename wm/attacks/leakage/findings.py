@@ -45,8 +45,7 @@ class Finding:
 
 
 _STRIP = (
-    "release votes only: scrub the forest with wm.formats.scrubbing.scrubbed, which keeps splits and votes, "
-    "no more"
+    "release votes only: wm scrub (in Python wm.formats.scrubbing.scrubbed) keeps splits and votes, no more"
 )
 
 
@@ -87,7 +86,7 @@ def _number(value: NDArray[np.float64]) -> str:
 def leaf_findings(nodes: NodeWeights, size: int | None, weights: tuple[float, ...]) -> Iterator[Finding]:
     """Report leaves that weigh more than their rows."""
     if nodes.heavy.any():
-        rows = "rows" if size is None else f"{size} rows"
+        rows = "heavier rows" if size is None else f"{size} rows"
         heavy = f" of weight {' and '.join(f'{weight:g}' for weight in weights)}" if weights else ""
         yield Finding(
             "heavy-leaves",
