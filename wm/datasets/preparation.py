@@ -262,13 +262,16 @@ TRUTH = {"true": 1.0, "false": 0.0, "yes": 1.0, "no": 0.0}
 """Words that stand for 1 and 0."""
 
 
+_HALF = 0.5
+"""Numbers from here on are nearer to the second of two words."""
+
+
 def _cells_of(column: NumberColumn | CategoryColumn, part: NDArray[np.float32]) -> Sequence[str | float]:
     if isinstance(column, NumberColumn):
         numbers: list[float] = part[:, 0].tolist()
         if column.words is None:
             return numbers
-        words = dict(enumerate(column.words))
-        return [words.get(int(value), value) if value in (0, 1) else value for value in numbers]
+        return [column.words[value >= _HALF] for value in numbers]
     names = ["" if value == NO_VALUE else value for value in column.values]
     if column.kind == "ordinal":
         return [names[int(place)] if place in range(len(names)) else "" for place in part[:, 0].tolist()]

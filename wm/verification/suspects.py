@@ -54,6 +54,19 @@ def _of_votes(model: TreeModel, sample: Sample, what: str) -> Response:
     """Return the votes of a model's trees, and the mean of their class shares where it differs."""
     if model.preparation is None:
         return model_response(model.voting_forest(what), sample, model.feature_names)
+    return prepared_votes(model, sample, what)
+
+
+def prepared_votes(model: TreeModel, sample: Rows, what: str) -> Response:
+    """Return the votes on all rows of the trees at the end of a pipeline, which is given raw columns.
+
+    Raises
+    ------
+    ModelError
+        Trees that add margins, or rows that the pipeline cannot prepare.
+    ClaimError
+        A model of one class.
+    """
     forest = model.trees_that_vote(what)
     if len(forest.classes) < 2:
         raise ClaimError(f"{what}: has {len(forest.classes)} class: two are needed")

@@ -6,6 +6,7 @@ import csv
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.ensemble import RandomForestClassifier
 
@@ -201,6 +202,39 @@ def test_some_positions_are_opened_to_a_judge(wm, owned) -> None:
     assert "--challenge" in _mistake(wm(*judge))
     assert wm(*judge, "--challenge", "case 17", "--open", 7).code == 0
     assert wm(*judge, "--challenge", "case 18", "--open", 7).code == 5
+
+
+def test_a_pipeline_is_given_the_raw_columns_of_a_line_up(wm, tmp_path, monkeypatch) -> None:
+    """Between two rows a word is the nearer one's, so that the owner's own export can read it."""
+    monkeypatch.chdir(tmp_path)
+    X, y = lineups.rows_of(0)
+    text = pd.DataFrame(X[:, :4], columns=list("abcd"))
+    text["smokes"], text["job"] = (
+        np.where(X[:, 4] > 0, "yes", "no"),
+        np.array(list("xyz"))[np.arange(200) % 3],
+    )
+    text.assign(risk=y).to_csv("rows.csv", index=False)
+    words = ("--path", "rows.csv", "--label", "risk", "--categorical", "onehot", *SETTINGS, "-o", "model")
+    assert wm("embed", *words).code == 0
+    assert wm("export", "model/forest.npz", "--to", "sklearn", "-o", "m.skops").code == 0
+    trust = ("--trust-type", "numpy.dtype", "--trust-type", "sklearn.tree._tree.Tree")
+    found = wm("verify", "model/claim.json", "--model", "m.skops", *trust, *FEW, "--json")
+    assert found.json()["verdict"] == "indication", found.err
+    assert "10 of 10 positions" in str(found.json()["tests"])
+    asked = (
+        "queries",
+        "model/claim.json",
+        "--units",
+        "raw",
+        *FEW,
+        "-o",
+        "asked.csv",
+        "--order",
+        "order.json",
+    )
+    assert wm(*asked).code == 0
+    assert set(pd.read_csv("asked.csv")["smokes"]) == {"yes", "no"}
+    assert wm("predict", "m.skops", "asked.csv", *trust, "-o", "labels.csv").code == 0
 
 
 def test_a_forest_that_comes_out_otherwise_is_noted(wm, owned) -> None:

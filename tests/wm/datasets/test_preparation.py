@@ -246,6 +246,12 @@ def test_every_raw_column_comes_back_from_the_whole_set_of_its_features():
     assert again[none_of_them, 3].all()  # no value is a missing one
 
 
+def test_a_number_between_two_words_is_written_as_the_nearer_one():
+    column = NumberColumn(name="smokes", words=("no", "yes"))
+    X = np.array([[0.0], [0.25], [0.5], [0.75], [1.0]], dtype=np.float32)
+    assert Preparation(columns=(column,)).cells(X) == [["no"], ["no"], ["yes"], ["yes"], ["yes"]]
+
+
 def test_the_median_fills_what_was_not_missing_in_training(tmp_path):
     path = tmp_path / "rows.csv"
     path.write_text("a,b,y\n" + "".join(f"{row},{row % 3},{row % 2}\n" for row in range(20)))

@@ -36,7 +36,7 @@ from wm.verification.lineup.queries import UNLABELLED, Queries
 from wm.verification.lineup.rounds import RoundLineup
 from wm.verification.randomization import Test
 from wm.verification.skill import Skill
-from wm.verification.suspects import AdaptedMargins, adapted_margins
+from wm.verification.suspects import AdaptedMargins, adapted_margins, prepared_votes
 from wm.verification.witnesses import beacon_questions, choices_of_beacons
 
 _CLASSES = 2
@@ -90,14 +90,15 @@ def lineup_answers(
     Raises
     ------
     ModelError
-        Margins of other classes than the claim's two, or a pipeline that prepares rows before trees that
-        vote.
+        Margins of other classes than the claim's two, or rows that a pipeline cannot prepare.
     """
     if isinstance(suspect, Forest):
         return model_lineup_answers(suspect, header, queries)
-    if suspect.answers == "votes":
-        return model_lineup_answers(suspect.voting_forest(what), header, queries, suspect.feature_names)
     asked = Asked(header, queries.X, queries.y, queries.reference)
+    if suspect.answers == "votes":
+        if suspect.preparation is not None:
+            return prepared_votes(suspect, asked, what)
+        return model_lineup_answers(suspect.voting_forest(what), header, queries, suspect.feature_names)
     return _added_response(adapted_margins(suspect, asked, what), is_boosted=header.is_boosted)
 
 
