@@ -7,9 +7,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from pydantic import ValidationError
 from scipy import stats
 from scipy.stats import binom
 
+from wm.attacks.calibration.attack import Options
 from wm.attacks.calibration.p_values import (
     CONFIDENCE,
     LEVELS,
@@ -190,3 +192,9 @@ def test_names_do_not_depend_on_the_case(breast_cancer, honest):
 def test_too_many_trigger_rows_are_refused(breast_cancer, honest, size):
     with pytest.raises(ModelError, match="cannot be drawn"):
         list(cases(honest[:1], breast_cancer, 1, trigger_size=size))
+
+
+def test_nothing_to_calibrate_is_refused():
+    with pytest.raises(ValidationError, match="there is nothing to calibrate"):
+        Options(honest=0, other_owners=0)
+    assert len(list(Options(honest=0, other_owners=0, presence=1).parts())) == 1

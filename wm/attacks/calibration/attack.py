@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Literal
+from typing import Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from wm.attacks.base import (
     Attack,
@@ -62,6 +62,12 @@ class Options(AttackOptions):
     """Of the false claims; the first of the campaign unless given."""
     ones_share: ClosedShare | None = None
     """Of the false claims; the first of the campaign unless given."""
+
+    @model_validator(mode="after")
+    def _some_forests(self) -> Self:
+        if not any(self.populations.values()):
+            raise ValueError("honest, other_owners and presence are all 0: there is nothing to calibrate")
+        return self
 
     @property
     def populations(self) -> dict[Population, int]:
