@@ -85,8 +85,7 @@ _SELECTION = option_group(
     click.option(
         "--statistic",
         type=click.Choice(get_args(Statistic)),
-        default="mean",
-        help="Statistic of the numbers of a group.",
+        help="Statistic of the numbers of a group.  [default: mean]",
     ),
     click.option("--sort", metavar="NAMES", help="Sort by these columns; -NAME in descending order."),
     click.option("--limit", type=click.IntRange(min=1), help="Only the first rows."),
@@ -114,18 +113,20 @@ def _command(name: str, summary: str, *, several: bool = False) -> click.Command
         where: tuple[str, ...],
         columns: str | None,
         group_by: str | None,
-        statistic: Statistic,
+        statistic: Statistic | None,
         sort: str | None,
         limit: int | None,
         json: bool,
         output: Path | None,
     ) -> None:
         refuse_file_and_json(output, json)
+        if statistic is not None and group_by is None:
+            raise click.UsageError("--statistic is of groups: give --group-by too")
         chosen = Selection(
             where=tuple(condition for text in where for condition in parse_conditions(text)),
             columns=_names(columns),
             group_by=_names(group_by),
-            statistic=statistic,
+            statistic=statistic or "mean",
             sort=_names(sort),
             limit=limit,
         )

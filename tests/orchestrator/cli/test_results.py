@@ -225,6 +225,7 @@ def test_rows_and_columns_are_chosen(wm, tiny) -> None:
     (first,) = wm(*arguments, "--sort", "-eps,signature", "--limit", 1, "--columns", "eps,signature").json()
     assert first == {"eps": 0.5, "signature": 0}
     grouped = wm(*arguments, "--group-by", "eps", "--columns", "forged", "--statistic", "sum").json()
+    assert "--statistic is of groups" in wm(*arguments, "--statistic", "sum").err
     assert [row["rows"] for row in grouped] == [2, 2]
     for row in grouped:
         assert row["forged"] == sum(each["forged"] for each in every if each["eps"] == row["eps"])
