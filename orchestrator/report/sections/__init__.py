@@ -21,12 +21,14 @@ from orchestrator.report.sections import (
     suppression,
     verification,
 )
-from orchestrator.report.sections.section import NOTHING_YET, Answer, Grade, Question, Shown
+from orchestrator.report.sections.section import NOTHING, NOTHING_YET, Answer, Grade, Question, Shown
 from orchestrator.report.table import frame_table
 from orchestrator.report.wording import counted, listed
+from orchestrator.store.tables import JobState
 from wm.attacks import registry
 
 __all__ = [
+    "NOTHING",
     "NOTHING_YET",
     "SECTIONS",
     "Card",
@@ -95,7 +97,10 @@ def answering(findings: Findings) -> Iterator[tuple[Section, Shown]]:
 def shown_of(section: Section, findings: Findings) -> Shown:
     """Return what a section shows; where its frame has no rows, that there is nothing yet."""
     if section.frame and findings.frame(section.frame).empty:
-        return Shown(headline=((section.title, NOTHING_YET),), lead=NOTHING_YET)
+        jobs = findings.frame("jobs")
+        is_done = (jobs.loc[jobs["kind"] == section.kind, "state"] == JobState.DONE).all()
+        text = NOTHING if is_done else NOTHING_YET
+        return Shown(headline=((section.title, text),), lead=text)
     return section.show(findings)
 
 

@@ -10,6 +10,8 @@ from orchestrator.report.table import Table
 
 NOTHING_YET = "No such job has a result yet."
 
+NOTHING = "All such jobs are done, and have no rows: the attack does not apply to what was embedded."
+
 Pairs = tuple[tuple[str, str], ...]
 """Terms with their texts."""
 

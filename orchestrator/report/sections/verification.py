@@ -14,9 +14,13 @@ from orchestrator.report.sections import calibration
 from orchestrator.report.sections.section import Answer, Grade, Question, Shown
 from orchestrator.report.table import make_table
 from orchestrator.report.wording import p_value, p_value_of_log10
+from wm.embedding import SCHEMES
 from wm.verification.evidence import DEFAULT_LEVEL
 
 _LOG_LEVEL = math.log10(DEFAULT_LEVEL)
+
+_OF_BITS = [name for name, scheme in SCHEMES.items() if scheme.marks_rows and scheme.trees_vote]
+"""Schemes whose trees show every bit of a signature or codebook."""
 
 
 def show(findings: Findings) -> Shown:
@@ -42,21 +46,27 @@ def show(findings: Findings) -> Shown:
 
 
 def _verified(frame: pd.DataFrame) -> str:
-    whole = int((frame["matched_bits"] == frame["total_bits"]).sum())
+    marked = frame[frame["scheme"].isin(_OF_BITS)]
+    whole = int((marked["matched_bits"] == marked["total_bits"]).sum())
     weakest = p_value_of_log10(float(frame["log10_p"].max()))
     honest = p_value_of_log10(float(frame["log10_p_standard"].min()))
-    matched, total = int(frame["matched_bits"].sum()), int(frame["total_bits"].sum())
+    matched, total = int(marked["matched_bits"].sum()), int(marked["total_bits"].sum())
     found = int((frame["log10_p"] <= _LOG_LEVEL).sum())
     level = f"p \N{LESS-THAN OR EQUAL TO} {p_value(DEFAULT_LEVEL)}"
     if len(frame) == 1:
+        bits = "" if marked.empty else f"{matched:,} of {total:,} bits match, "
         return (
-            f"{matched:,} of {total:,} bits match, p = {weakest}: {'' if found else 'not '}significant "
+            f"{bits}p = {weakest}: {'' if found else 'not '}significant "
             f"({level}). The same claim against the honest standard forest: p = {honest}."
         )
+    bits = (
+        f"In {whole} of {len(marked)} watermarked forests every bit matches ({matched:,} of {total:,} bits "
+        "in all); "
+    )
     return (
-        f"In {whole} of {len(frame)} watermarked forests every bit matches ({matched:,} of {total:,} bits in "
-        f"all); {found} of {len(frame)} claims are significant ({level}); the weakest evidence is p = "
-        f"{weakest}. The same claims against the honest standard forests: smallest p = {honest}."
+        f"{'' if marked.empty else bits}{found} of {len(frame)} claims are significant ({level}); the "
+        f"weakest evidence is p = {weakest}. The same claims against the honest standard forests: smallest "
+        f"p = {honest}."
     )
 
 

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from orchestrator.report.data import Findings
-from orchestrator.report.sections import NOTHING_YET, SECTIONS, shown_of
+from orchestrator.report.sections import NOTHING, NOTHING_YET, SECTIONS, shown_of
 from orchestrator.report.sections.calibration import false_positives
 from orchestrator.report.sections.detection import parts_of
 from orchestrator.report.wording import across, p_value, p_value_of_log10, percent_of, signed, times
@@ -154,6 +154,17 @@ def test_missing_parts_are_distinguished_from_those_not_asked_for(make_campaign:
     made = make_campaign(unfinished=frozenset({"detection"}))
     assert _said(made.findings, "Detection") == NOTHING_YET
     assert NOTHING_YET not in _said(made.findings, "Suppression")
+    without = made.findings.with_frames(suppression=made.findings.frame("suppression")[:0])
+    assert _said(without, "Suppression") == NOTHING
+
+
+def test_bits_are_counted_where_schemes_have_them(paper: Findings) -> None:
+    frame = paper.frame("accuracy")
+    assert "every bit matches" in _said(paper, "Verification")
+    for scheme in ("lineup", "boosted"):
+        other = _said(paper.with_frames(accuracy=frame.assign(scheme=scheme)), "Verification")
+        assert "every bit matches" not in other
+        assert f" of {len(frame)} claims are significant" in other
 
 
 def test_leakage_gives_each_form_with_its_interval(attacked: Findings) -> None:
