@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from functools import partial
 
@@ -13,6 +14,7 @@ from orchestrator.report.data import Findings, summarise
 from orchestrator.report.sections.section import Answer, Grade, Question, Shown
 from orchestrator.report.table import make_table
 from orchestrator.report.wording import counted, listed, sampled
+from wm.verification.evidence import DEFAULT_LEVEL
 
 _RULES = ("stopped_by", "stopped_but_for_commitment")
 """Columns of the rules that refuse a set."""
@@ -65,7 +67,7 @@ def show(findings: Findings) -> Shown:
     summary, text = free_summary(frame), _headline(frame)
     drawn = figure("free-forgery", "", partial(sets_chart, frame), findings.origin(frame), summary=text)
     return Shown(
-        answers=(free_answer(frame),),
+        answers=(free_answer(frame, findings.frame("accuracy")),),
         headline=(("Free forgery", text),),
         figures=(drawn,),
         tables=(make_table("rules-table", summary), make_table("free-forgery-table", summary)),
@@ -100,16 +102,22 @@ def sets_chart(frame: pd.DataFrame) -> Chart:
     return alt.layer(with_tooltips(bars), rule(x=1.0)).properties(width=WIDTH * 0.6, height=alt.Step(20))
 
 
-def free_answer(frame: pd.DataFrame) -> Answer:
-    """Return how many forged sets with rows verification refuses; `frame` is that of free forgery."""
+def free_answer(frame: pd.DataFrame, accuracy: pd.DataFrame) -> Answer:
+    """Return how many forged sets with rows verification refuses; frames of free forgery and of accuracy.
+
+    The answer is open where true claims are not significant either: then the level refuses everybody.
+    """
     made = frame[frame["size"] > 0]
     refused = int((made["stopped_by"].fillna("") != "").sum())
+    weak = int((accuracy["log10_p"] > math.log10(DEFAULT_LEVEL)).sum())
+    also = f"; also not significant: {weak} of {counted(len(accuracy), 'true claim')}" if weak else ""
     return Answer(
         Question.FORGED,
-        Grade.GOOD if refused == len(made) else Grade.BAD,
+        Grade.BAD if refused < len(made) else Grade.OPEN if weak else Grade.GOOD,
         f"{refused} of {len(made)}",
         "forged sets with a signature of the forger's choice are refused by verification",
-        f"{counted(frame['method'].nunique(), 'way')} of forging, {counted(len(frame), 'try', 'tries')}",
+        f"{counted(frame['method'].nunique(), 'way')} of forging, {counted(len(frame), 'try', 'tries')}"
+        f"{also}",
     )
 
 

@@ -10,6 +10,8 @@ from orchestrator.report.data import Findings
 from orchestrator.report.sections import NOTHING, NOTHING_YET, SECTIONS, shown_of
 from orchestrator.report.sections.calibration import false_positives
 from orchestrator.report.sections.detection import parts_of
+from orchestrator.report.sections.free_forgery import free_answer
+from orchestrator.report.sections.section import Grade
 from orchestrator.report.wording import across, p_value, p_value_of_log10, percent_of, signed, times
 from tests.orchestrator.report.conftest import MakeCampaign
 from tests.report_page import Page
@@ -264,6 +266,16 @@ def test_set_of_just_the_true_size_reaches_it(attacked: Findings) -> None:
     said = _said(attacked.with_frames(distances=frame, forgery=exactly), "Forgery")
     assert "its whole size for 24 of 24 signatures" in said
     assert said.endswith("from eps 0.25 on.")
+
+
+def test_refused_forgeries_are_no_good_news_where_true_claims_are_refused_too(attacked: Findings) -> None:
+    frame, accuracy = attacked.frame("free-forgery"), attacked.frame("accuracy")
+    frame = frame.assign(stopped_by="p-value")
+    assert free_answer(frame, accuracy.assign(log10_p=-9.0)).grade is Grade.GOOD
+    weak = free_answer(frame, accuracy.assign(log10_p=-5.0))
+    assert weak.grade is Grade.OPEN
+    assert f"; also not significant: {len(accuracy)} of {len(accuracy)} true claim" in weak.spread
+    assert free_answer(frame.assign(stopped_by=""), accuracy).grade is Grade.BAD
 
 
 def test_free_forgery_names_sets_that_only_the_commitment_stops(attacked: Findings) -> None:
