@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
@@ -24,6 +25,8 @@ from wm.claims.lineup_keys import tree_seed
 from wm.claims.lineup_settings import Settings
 from wm.embedding.merging import row_order
 from wm.errors import ClaimError, EmbeddingError
+
+_VERSION = re.compile(r"[0-9A-Za-z.+_-]{1,40}")
 
 LIBRARIES = ("scikit-learn", "numpy")
 """They grow trees and draw their random numbers: another version may grow another tree of the same seed."""
@@ -126,6 +129,10 @@ def _check_environment(header: LineupHeader) -> None:
     here = environment()
     if here == header.environment:
         return
+    # The claim's text goes into a command that the judge is told to run.
+    for name, number in header.environment.items():
+        if name not in here or not _VERSION.fullmatch(number):
+            raise ClaimError(f"the claim's environment names {name[:40]!r} {number[:40]!r}: no such library")
     wanted = " ".join(f"{name}=={number}" for name, number in sorted(header.environment.items()))
     found = ", ".join(f"{name} {number}" for name, number in sorted(here.items()))
     raise ClaimError(

@@ -101,6 +101,17 @@ def test_other_library_versions_are_refused_with_the_way_to_the_right_ones():
     assert "\n" not in str(refusal.value)
 
 
+@pytest.mark.parametrize(
+    "hostile", [{"helper": "1.0"}, {"numpy": "1.0 --index-url https://evil.example"}, {"numpy": "1; sh"}]
+)
+def test_no_command_is_made_of_a_claims_own_words(hostile):
+    owner = lineups.owner()
+    header = owner.claim.header.model_copy(update={"environment": environment() | hostile})
+    with pytest.raises(ClaimError, match="no such library") as refusal:
+        check_context(header, owner.rows)
+    assert "pip" not in str(refusal.value)
+
+
 def test_other_training_rows_are_refused():
     owner = lineups.owner()
     check_context(owner.claim.header, owner.rows)
