@@ -148,8 +148,10 @@ def _name_variable(mistake: click.ClickException) -> None:
 
 
 def _complain(error: Exception, status: Exit) -> Exit:
+    from orchestrator.cli.tables import as_text
+
     if lack := memory_fault(error):
         error = MemoryError(lack)
     for line in str(error).splitlines() or [type(error).__name__]:
-        click.echo(f"wm: {line}", err=True)
+        click.echo(f"wm: {as_text(line)}", err=True)  # part of it may be of a hostile file
     return status
