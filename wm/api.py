@@ -278,7 +278,8 @@ def verify(
         Level, age of the suspect, challenge; None: the defaults.
     rows
         For a claim of scheme "lineup": the owner's training rows and their labels, as they were embedded; of
-        one that commits to its candidates any rows of the same kind.
+        one that commits to its candidates rows of the judge's own of the same kind: chosen by the claimant,
+        they could make any suspect look like a copy.
     candidates
         For it: number of trees that each tree is compared with, or the candidates that it commits to.
     counts, n_jobs

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 COMMITTED_HELP = "For lineup: commit to candidates, and write them to this file (npz): keep it secret."
 
-OF_JUDGE = (*Counts.model_fields, "rows", "candidates", "committed", "judge_seed", "jobs")
+OF_JUDGE = (*Counts.model_fields, "rows", "own_rows", "candidates", "committed", "judge_seed", "jobs")
 """Options of a judge that only scheme `lineup` has."""
 
 judge_options = option_group(
@@ -41,6 +41,13 @@ judge_options = option_group(
         "--rows",
         type=INPUT,
         help="For a line-up: file of the owner's data.  [default: the one that the claim names]",
+    ),
+    click.option(
+        "--own-rows",
+        is_flag=True,
+        help="For a line-up: the file's test rows, and all rows beside committed candidates, are your own or "
+        "were fixed before the suspect was known. Otherwise no test rows are asked, and committed "
+        "candidates give an indication at best.",
     ),
     model_options(Counts),
 )
@@ -129,6 +136,14 @@ def _new_order(claim: LineupClaim | OpenedLineup, options: dict[str, Any]) -> Li
 
     seed = Judge.fresh().seed if options.get("judge_seed") is None else options["judge_seed"]
     counts = Counts(**{name: options[name] for name in Counts.model_fields})
+    if not options.get("own_rows", True):  # wm trace has no such option: its user is the owner
+        given = click.get_current_context().get_parameter_source("natural")
+        if given is not click.core.ParameterSource.DEFAULT and counts.natural:
+            raise click.UsageError(
+                "--natural asks test rows, which a claimant could have chosen to fit the suspect: give "
+                "--own-rows if they are yours, or were fixed before"
+            )
+        counts = counts.model_copy(update={"natural": 0})
     return LineupOrder(commitment=claim.commitment, units=options["units"], seed=seed, counts=counts)
 
 
@@ -150,12 +165,22 @@ def verify_lineup(
     log: tuple[str, ...],
 ) -> tuple[Judgement, str]:
     """Judge a suspect by a line-up; return the judgement and a description of the suspect."""
-    from wm.verification.lineup.judgement import judge_lineup
+    from wm.verification.lineup.judgement import UNKNOWN_ROWS, judge_lineup
 
     session, given, description = answers_of_suspect(claim, options)
     lineup = _lined_up(session, options)
     given = given.noted(*_platform_notes(session, options["jobs"]))
-    judged = judge_lineup(claim, lineup, session.queries, given, requirements, trust=trust, log=log)
+    is_open = not options["own_rows"] and (session.order.counts.natural or claim.header.mode == "committed")
+    judged = judge_lineup(
+        claim,
+        lineup,
+        session.queries,
+        given,
+        requirements,
+        trust=trust,
+        log=log,
+        open_questions=(UNKNOWN_ROWS,) if is_open else (),
+    )
     return judged, f"{description}; judge's seed {session.order.seed!r}"
 
 

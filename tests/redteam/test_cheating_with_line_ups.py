@@ -17,7 +17,7 @@ from wm.embedding.lineup.context import canonical_rows
 from wm.errors import ClaimError, EmbeddingError
 from wm.verification.judgement import Requirements, VerdictKind
 from wm.verification.lineup.candidates import Lineup, retrained_lineup
-from wm.verification.lineup.judgement import judge_lineup, lineup_answers, model_lineup_answers
+from wm.verification.lineup.judgement import UNKNOWN_ROWS, judge_lineup, lineup_answers, model_lineup_answers
 from wm.verification.lineup.queries import Queries
 from wm.verification.lineup.rounds import round_lineup
 
@@ -62,6 +62,28 @@ def test_the_victims_trees_as_half_of_the_candidates_gain_nothing(victim):
     assert all_right.log10_p >= 10 * np.log10(0.5) - 0.01
     only = Lineup(np.repeat(votes[:, None], 12, axis=1), np.zeros(10, dtype=np.int64))
     assert judged(false.claim, only, false.queries, victim).log10_p == 0
+
+
+def test_rows_that_a_claimant_chose_for_a_suspect_are_an_open_question(victim):
+    """Among many rows those on which each of his trees votes like the suspect's, in the same rare way."""
+    false = lineups.owner(seed=3)
+    X, y = lineups.rows_of(17, 20_000)
+    own, others = false.forest.votes(X), victim.votes(X)
+    alike = ((own - own.mean(1, keepdims=True)) * (others - others.mean(1, keepdims=True))).sum(axis=1)
+    chosen = np.argsort(-alike)[:100]
+    evidence = {}
+    for name, places in (("chosen", chosen), ("any", np.arange(100))):
+        queries = Queries(X[places], y[places], false.rows.X)
+        lineup = retrained_lineup(false.claim, false.rows, queries.X, candidates=12, judge=lineups.JUDGE)
+        given = model_lineup_answers(victim, false.claim.header, queries)
+        found = judge_lineup(
+            *(false.claim, lineup, queries, given, replace(ASKED, level=1e-4)),
+            trust=witness.TRUST,
+            open_questions=(UNKNOWN_ROWS,),
+        )
+        evidence[name] = found.log10_p
+        assert found.verdict in (VerdictKind.NOT_VERIFIED, VerdictKind.INDICATION)
+    assert evidence["chosen"] < -4 < evidence["any"]
 
 
 def test_rows_on_which_all_trees_are_alike_prove_nothing(monkeypatch):

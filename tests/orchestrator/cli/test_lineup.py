@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,7 @@ from wm.claims.reading import read_whole_claim
 from wm.forest import Forest
 from wm.formats.reading import read_model
 from wm.verification.answer_files import read_rows
+from wm.verification.lineup.judgement import UNKNOWN_ROWS
 
 SETTINGS = ("--scheme", "lineup", "--trees", 10, "--max-depth", 5)
 FEW = ("--mixups", 100, "--boundary", 100, "--leaning", 50)
@@ -92,6 +94,20 @@ def test_answers_in_files_are_judged_with_their_order(wm, owned) -> None:
     assert "--order" in _mistake(wm(*VERIFY, "--labels", "labels.csv"))
 
 
+def test_test_rows_are_asked_only_if_the_claimant_cannot_have_chosen_them(wm, owned) -> None:
+    """Rows on which the trees of two models share rare errors make any model look like a copy."""
+    words = (*VERIFY, "--model", "model/forest.npz", *FEW)
+    assert "--own-rows" in _mistake(wm(*words, "--natural", 50))
+    kept, more = (wm(*words, *others, "--json") for others in ((), ("--natural", 50, "--own-rows")))
+    assert (kept.code, more.code) == (0, 0)
+    assert [", 250 queries" in str(ran.json()["notes"]) for ran in (kept, more)] == [True, False]
+    asked = ("queries", "model/claim.json", "-o", "rows.npz", "--order", "order.json", *FEW, "--own-rows")
+    assert wm(*asked).code == 0
+    np.savetxt("p.csv", Forest.load("model/forest.npz").vote_shares(read_rows("rows.npz"))[:, 1], fmt="%.2f")
+    judge = (*VERIFY, "--order", "order.json", "--probabilities", "p.csv")
+    assert (wm(*judge).code, wm(*judge, "--own-rows").code) == (5, 0)
+
+
 def test_a_verdict_can_be_repeated_by_the_judges_seed(wm, owned) -> None:
     words = (*VERIFY, "--model", "model/forest.npz", *FEW, "--judge-seed", "case 17", "--candidates", 5)
     first, second = wm(*words, "--verbose"), wm(*words, "--verbose")
@@ -112,6 +128,16 @@ def test_the_data_may_have_moved_and_must_be_the_same(wm, owned) -> None:
     )
 
 
+def test_a_claims_words_cannot_rule_the_terminal(wm, owned) -> None:
+    claim = json.loads(Path("model/claim.json").read_text())
+    claim["source"]["path"] = "/nowhere/\x1b[2J\x1b[1;1Hverified.csv"
+    Path("model/claim.json").write_text(json.dumps(claim))
+    ran = wm(*VERIFY, "--model", "model/forest.npz", *FEW)
+    assert ran.code == 2
+    assert "\x1b" not in ran.err
+    assert "\\x1b[2J" in ran.err
+
+
 def test_committed_candidates(wm, tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     _write_rows(Path("rows.csv"))
@@ -122,7 +148,10 @@ def test_committed_candidates(wm, tmp_path, monkeypatch) -> None:
     assert (made.code, made.json()["mode"]) == (0, "committed")
     judge = (*VERIFY, "--model", "model/forest.npz", *FEW)
     assert "--committed" in _mistake(wm(*judge))
-    assert wm(*judge, "--committed", "candidates.npz").code == 0
+    found = wm(*judge, "--committed", "candidates.npz", "--json")
+    assert (found.code, found.json()["verdict"]) == (5, "indication")
+    assert UNKNOWN_ROWS in found.json()["open_questions"]
+    assert wm(*judge, "--committed", "candidates.npz", "--own-rows").code == 0
     untrusted = wm(
         "verify", "model/claim.json", "--model", "model/forest.npz", *FEW, "--committed", "candidates.npz"
     )
@@ -378,4 +407,4 @@ def test_a_suspect_at_an_address(wm, owned, monkeypatch, kind) -> None:
     facts = found.json()
     assert facts["log10_p"] < {"votes": -6, "probabilities": -6, "labels": -0.5}[kind], "secrets are random"
     assert f"asked in format v1, answered by {kind}" in facts["notes"]
-    assert "asked 315 rows" in facts["suspect"]  # 60 test rows, 250 others, 5 of them twice
+    assert "asked 255 rows" in facts["suspect"]  # 250, 5 of them twice

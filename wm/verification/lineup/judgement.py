@@ -42,6 +42,9 @@ from wm.verification.witnesses import beacon_questions, choices_of_beacons
 _CLASSES = 2
 """Classes of a line-up."""
 
+UNKNOWN_ROWS = "nothing shows that the rows asked were fixed before the suspect was known"
+"""Open where rows of a claimant's choice are asked: among many he finds some that single out any model."""
+
 
 @dataclass(frozen=True, eq=False)
 class Asked:
@@ -121,6 +124,7 @@ def judge_lineup(
     *,
     trust: Trust | None = None,
     log: tuple[str, ...] = (),
+    open_questions: tuple[str, ...] = (),
 ) -> Judgement:
     """Judge a suspect's answers by a line-up.
 
@@ -128,6 +132,9 @@ def judge_lineup(
     ----------
     trust, log
         As in `wm.claims.beacons.check_receipts`.
+    open_questions
+        What else keeps a verdict from being more than an indication, as `UNKNOWN_ROWS`: queries may depend on
+        the claimant only through training rows that the claim's context fixes.
 
     Raises
     ------
@@ -150,7 +157,11 @@ def judge_lineup(
     factors = [*choices_of_beacons(beacons, trusted), tried, *ways]
     multiplicity = math.prod(value for value, _ in factors)
     found = Significance.of(tests, multiplicity, asked.level)
-    questions = (*beacon_questions(beacons, trusted, asked.suspect_since), *_opening_questions(claim, asked))
+    questions = (
+        *beacon_questions(beacons, trusted, asked.suspect_since),
+        *_opening_questions(claim, asked),
+        *open_questions,
+    )
     known = queries.y != UNLABELLED
     skill = Skill.of(given.answers, known, queries.y, _CLASSES) if known.any() else None
     kind, reason, needed = _decided(claim, found, asked, beacons, questions)

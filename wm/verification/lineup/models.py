@@ -38,7 +38,7 @@ def judge_model(
     suspect
         Its two classes are named as the claim's, or 0 and 1.
     rows
-        The owner's training rows; with committed candidates any of the same kind.
+        The owner's training rows; with committed candidates the judge's own of the same kind.
     counts
         Number of queries of each kind; None: as `wm verify`.
     candidates

@@ -8,7 +8,9 @@
 - leaning: the same, 10 to 90%. A suspect that answers by a coin where it is divided says something at the
   edges of that margin, wherever they are.
 
-Queries need not be secret: an owner of another forest gains nothing from knowing them.
+Queries need not be secret: an owner of another forest gains nothing from knowing them. But who could choose
+them would: some rows make any two forests look alike. The claim's context fixes the training rows; natural
+rows, which it does not fix, must be the judge's, or fixed before the suspect was known.
 """
 
 from __future__ import annotations
