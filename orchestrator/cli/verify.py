@@ -241,7 +241,7 @@ def _lines(logs: tuple[Path, ...], owner: str, receipts: tuple[Receipt, ...]) ->
 
 
 def _facts(judgement: Judgement, description: str) -> dict[str, Any]:
-    return {**asdict(judgement), "p_value": float(10.0**judgement.log10_p), "suspect": description}
+    return {**asdict(judgement), "p_value": float(10.0**judgement.log10_p) or None, "suspect": description}
 
 
 def _short(judgement: Judgement, sign: str) -> list[str]:

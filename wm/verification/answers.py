@@ -20,6 +20,10 @@ _ROUNDING = 0.02
 """Largest deviation from 1 of the sum of two probabilities: a suspect may round to two decimals."""
 
 
+MAX_VOTES = 2**28
+"""Largest number of votes that answers may hold: a packed file of some kilobytes can unpack to any number."""
+
+
 @dataclass(frozen=True, eq=False)
 class Answers:
     """Answers to n instances.
@@ -164,6 +168,8 @@ def numbers_of(classes: int) -> str:
 
 
 def _votes(array: NDArray[Any], classes: int) -> NDArray[np.int64]:
+    if array.size > MAX_VOTES:
+        raise ValueError(f"{array.size} votes are more than the {MAX_VOTES} that are judged")
     if array.ndim != 2 or array.dtype.kind not in "iufb" or not np.isin(array, np.arange(classes)).all():
         raise ValueError(f"votes must be an (instances, trees) array of {numbers_of(classes)}")
     return array.astype(np.int64)

@@ -253,6 +253,7 @@ def judge_sample(sample: Sample, response: Response, requirements: Requirements 
     skill = Skill.of(response.answers, ~is_trigger, truth.labels, classes)
     notes = (
         *response.notes,
+        *repeated(response),
         f"balanced accuracy {skill.accuracy:.3g} on the controls",
         # The majority of the signs of margins is no class that a model answers.
         *(() if sample.header.scheme in OF_MARGINS else _contradictions(response.answers, classes)),
@@ -309,13 +310,23 @@ def positive(found: Significance, open_questions: Sequence[str]) -> Decision:
     return VerdictKind.VERIFIED, found.reason, ""
 
 
+def repeated(response: Response) -> tuple[str, ...]:
+    """Return how many questions had another answer when asked again, in words; nothing if none had."""
+    if not response.answered_differently:
+        return ()
+    return (
+        f"{response.answered_differently} of {response.asked_twice} repeated questions had another answer",
+    )
+
+
 def inconsistent(response: Response) -> Decision | None:
     """Return why answers that contradict each other cannot be judged; None if they hardly do."""
     if response.answered_differently <= _INCONSISTENT * max(1, response.asked_twice):
         return None
+    (reason,) = repeated(response)
     return (
         VerdictKind.UNJUDGED,
-        f"{response.answered_differently} of {response.asked_twice} repeated questions had another answer",
+        reason,
         "a suspect that answers equal questions alike, or more answers to each",
     )
 

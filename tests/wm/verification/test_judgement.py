@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
@@ -29,7 +30,7 @@ from tests.pools import (
 from wm.claims.beacons.base import Trust
 from wm.claims.keys import public_hex
 from wm.errors import ClaimError
-from wm.verification.answers import Answers
+from wm.verification.answers import Answers, checked_answers
 from wm.verification.judgement import Requirements, Response, VerdictKind, judge_sample
 from wm.verification.samples import controls_to_open, ordered_receipts, sample_of
 
@@ -209,6 +210,19 @@ def test_inconsistent_answers_cannot_be_judged(differently, verdict):
     answers = {"labels": Answers("labels", y)}
     response = Response(answers, np.arange(SIZE), asked_twice=20, answered_differently=differently)
     assert judge_sample(SAMPLE, response, JUDGE).verdict == verdict
+
+
+def test_a_verdict_says_how_many_questions_were_answered_differently():
+    found = judge_sample(SAMPLE, replace(stolen(SAMPLE), asked_twice=40, answered_differently=39), JUDGE)
+    assert found.verdict == VerdictKind.VERIFIED
+    assert "39 of 40 repeated questions had another answer" in found.notes
+    assert not any("repeated" in note for note in judged(DRAWN_CLAIM).notes)
+
+
+def test_more_votes_than_a_judge_reads_are_refused():
+    packed = np.broadcast_to(np.zeros(1, dtype=np.uint8), (2**10, 2**19))
+    with pytest.raises(ClaimError, match="votes are more than the"):
+        checked_answers("votes", packed, class_names=("a", "b"), error=ClaimError, what="v.npz")
 
 
 def test_contradicting_votes_and_probabilities_are_noted_and_both_are_judged():

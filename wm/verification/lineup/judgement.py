@@ -28,6 +28,7 @@ from wm.verification.judgement import (
     best_response,
     inconsistent,
     positive,
+    repeated,
     voted_response,
 )
 from wm.verification.lineup.candidates import Lineup
@@ -167,7 +168,7 @@ def judge_lineup(
     kind, reason, needed = _decided(claim, found, asked, beacons, questions)
     if kind is VerdictKind.NOT_VERIFIED:
         kind, reason, needed = _usable(given, skill, claim.header) or (kind, reason, needed)
-    notes = [*given.notes, *queries.notes, *_about(claim, lineup)]
+    notes = [*given.notes, *repeated(given), *queries.notes, *_about(claim, lineup)]
     if skill is not None:
         notes.append(f"balanced accuracy {skill.accuracy:.3g} on the queries whose class is known")
     return Judgement(
