@@ -40,8 +40,8 @@ def trace(
 
     CLAIM is a line-up's with committed candidates. Name every customer who got a copy: p-values are
     multiplied by their number. The result is for the owner; it is proof for others only if a trusted beacon
-    made the draw, and the list of names was deposited, before the suspect appeared. The exit code is 0 if
-    somebody is accused, 1 if nobody is.
+    made the draw, and the list of names and the rows asked were deposited, before the suspect appeared. The
+    exit code is 0 if somebody is accused, 1 if nobody is.
     """
     from wm.verification.lineup.candidates import committed_lineup
     from wm.verification.lineup.fingerprints import accuse
